@@ -1,8 +1,10 @@
-"""Two anonymisers as others have them, for releases that this project did not make.
+"""Anonymisers as others have them, for releases that this project did not make.
 
 `local` splits the table at medians as long as k rows are left on both sides, and publishes the bounds of each part.
 `full_domain` gives every column one width for the whole table, and puts a star into all cells of rows that fewer than
-k others share. Neither looks at values, at earlier releases or at anything else.
+k others share. `clusters` puts the k rows together that are nearest to each other, and publishes bounds that overlap.
+`cells` publishes bands, and stars one cell after the other of rows that fewer than k share. None looks at values, at
+earlier releases or at anything else.
 """
 
 from __future__ import annotations
@@ -89,4 +91,35 @@ def _ladder(column: pl.Series) -> list[pl.Series]:
     return [*steps, star]
 
 
-ANONYMISERS: dict[str, Anonymiser] = {"local": local, "full-domain": full_domain}
+def clusters(table: pl.DataFrame, quasi: Sequence[str], k: int) -> pl.DataFrame:
+    """The table in groups of k rows or more, each of the first row that is left with those nearest to it."""
+    codes = np.column_stack([_ranks(table[name]) for name in quasi])
+    places = codes / np.maximum(codes.max(axis=0, initial=0), 1)
+    left = np.arange(table.height)
+    cells = {name: [""] * table.height for name in quasi}
+    while left.size:
+        far = np.abs(places[left] - places[left[0]]).sum(axis=1)
+        here = left[np.argsort(far, kind="stable")[:k]] if left.size >= 2 * k else left
+        for name in quasi:
+            text = _bounds(table[name][here.astype(np.uint32)])
+            for row in here.tolist():
+                cells[name][row] = text
+        left = np.setdiff1d(left, here)
+    return table.with_columns(pl.Series(name, some, dtype=pl.String) for name, some in cells.items())
+
+
+def single_cells(table: pl.DataFrame, quasi: Sequence[str], k: int) -> pl.DataFrame:
+    """The table in bands, with a star in one column after the other of rows that fewer than k others share."""
+    made = table.select(_ladder(table[name])[2 if table[name].dtype.is_numeric() else 0].alias(name) for name in quasi)
+    for name in quasi:
+        few = made.select(pl.len().over(list(quasi))).to_series() < k
+        made = made.with_columns(pl.when(few).then(pl.lit("*")).otherwise(pl.col(name)).alias(name))
+    return table.with_columns(made.get_columns())
+
+
+ANONYMISERS: dict[str, Anonymiser] = {
+    "local": local,
+    "full-domain": full_domain,
+    "clusters": clusters,
+    "cells": single_cells,
+}

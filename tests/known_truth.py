@@ -13,6 +13,7 @@ names an assumption to rest on that is in truth not so: then it is conditional, 
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -189,6 +190,8 @@ class KnownSeries:
             if run.findings is not None:
                 judge.attack(run, run.findings)
         judge.headline()
+        judge.lines()
+        judge.rows()
         false = self.not_so(knowing, people)
         lasting = {str(value) for value in (report.knowledge.permanent if report.knowledge else ())}
         false |= {"permanent"} if self.loses(lasting) else set()
@@ -243,6 +246,31 @@ class _Judge:
         if certain > len(self.right_certain):
             what = f"{certain} people are counted as certain, {len(self.right_certain)} of them can be right"
             self.wrong.append(Wrong("disclosure certain", what, self.told))
+
+    def lines(self) -> None:
+        """Where the table of findings says that somebody's row is, it is."""
+        table = self.report.findings_table(show_people=True, show_values=True)
+        sure = table.filter(pl.col("lines").is_not_null() & (pl.col("probability") == 1) & (pl.col("what") == "value"))
+        for person, release, told, resting in sure.select("person", "release", "lines", "rests_on").iter_rows():
+            rows = self.series.rows[release - 1]
+            own = {at for at, who in enumerate(rows[PERSON].to_list(), start=2) if who == person}
+            if person is None or not own or "more" in told:
+                continue
+            self.claims += 1
+            if not own & {*lines_of(told)}:
+                self.wrong.append(Wrong("lines", f"{person} is on {own}, not {told}", frozenset(resting.split(", "))))
+
+    def rows(self) -> None:
+        """How many rows of the last release tell the value of whoever is in them is what counting by hand gives."""
+        counted = COUNTED.search(self.report.headline.sentence)
+        if counted is None or self.report.published.people is not None:
+            return
+        self.claims += 1
+        at, many = int(counted[1] or 1), int(counted[2].replace(",", ""))
+        apart = "suppressed-class" in self.said
+        by_hand = rows_that_tell(self.series.published[at - 1], self.series.quasi, self.series.sensitive, apart=apart)
+        if many != by_hand:
+            self.wrong.append(Wrong("headline rows", f"release {at}: {many} rows are told, and by hand {by_hand}"))
 
     def _finding(self, run: Run, one: Finding, rests: frozenset[str], scope: Scope) -> None:
         if one.column is not None or one.kind not in ("exact", "bounded"):
@@ -385,6 +413,49 @@ class _Judge:
         names = rows.group_by(quasi, maintain_order=True).agg(PERSON)
         joined = region.select(quasi).join(names, on=quasi, how="left", nulls_equal=True, maintain_order="left")
         return [set(some) for some in joined[PERSON].to_list()]
+
+
+COUNTED = re.compile(r"(?:[Ii]n release ([0-9,]+)(?:, the last)?, )?[Tt]he \w+ of whoever is in ([0-9,]+) of")
+"""How headlines tell of the rows of a release, or of the only one."""
+
+
+def lines_of(told: str) -> list[int]:
+    """Lines as they are told: `2, 5-7`."""
+    runs = [part.split("-") for part in told.split(", ")]
+    return [line for run in runs for line in range(int(run[0]), int(run[-1]) + 1)]
+
+
+def rows_that_tell(rows: pl.DataFrame, quasi: Sequence[str], sensitive: str, *, apart: bool) -> int:
+    """How many rows all show one value, together with all rows whose cells have a point in common with theirs; `apart`:
+    rows with nothing but stars are nobody's who fits other cells."""
+    groups: dict[tuple[str, ...], Counter[str]] = {}
+    for *cells, value in rows.select(*quasi, sensitive).iter_rows():
+        groups.setdefault(tuple(cells), Counter())[value] += 1
+    told = 0
+    for own, values in groups.items():
+        hidden = all(cell == "*" for cell in own)
+        near = [
+            other
+            for cells, other in groups.items()
+            if all(map(overlap, own, cells)) and not (apart and hidden != all(cell == "*" for cell in cells))
+        ]
+        told += values.total() if len(set().union(*near)) == 1 else 0
+    return told
+
+
+def overlap(one: str | None, other: str | None) -> bool:
+    """Whether two cells have a point in common, in the writing of `anonymisers`."""
+    if one in (None, "*") or other in (None, "*"):
+        return True
+    first, second = ({*_points(cell)} for cell in (one, other))
+    return bool(first & second)
+
+
+def _points(shown: str) -> list[str]:
+    if shown.startswith("["):
+        low, high = shown[1:-1].split("-")
+        return [str(at) for at in range(int(low), int(high) + 1)]
+    return shown[1:-1].replace('"', "").split(",") if shown.startswith("{") else [shown]
 
 
 def fits(own: object, shown: str | None) -> bool:

@@ -152,6 +152,18 @@ def test_the_first_sheet_is_one_page(browser: Any, written: Path, tmp_path: Path
     )
     parts = [colour[colour.index("(") + 1 : -1].split(",")[:3] for colour in colours if "(" in colour]
     assert parts and all(len({part.strip() for part in one}) == 1 for one in parts)
+    # Words of a line's heading stay whole where they have room, and numbers of lists are not cut.
+    heads = page.evaluate(
+        "[...document.querySelectorAll('tbody th:not(.right)')].filter(one => one.textContent.trim().length < 12)"
+        ".map(one => one.getClientRects().length && one.firstChild && (() => { const range = document.createRange();"
+        " range.selectNodeContents(one); return range.getClientRects().length })())"
+    )
+    assert all(rows <= 1 for rows in heads)
+    lists = page.evaluate(
+        "[...document.querySelectorAll('ol')].map(one => parseFloat(getComputedStyle(one).paddingLeft) "
+        "/ parseFloat(getComputedStyle(one).fontSize))"
+    )
+    assert all(room >= 1.9 for room in lists)
     page.pdf(path=tmp_path / "report.pdf", prefer_css_page_size=True)
     assert pages_of(tmp_path / "report.pdf") <= 6
     page.close()
@@ -178,8 +190,8 @@ def test_groups_where_nobody_is_known_point_to_lines(browser: Any, tmp_path: Pat
     heads = [one.text_content() for one in page.query_selector_all("details th[scope=col]")]
     assert {"came", "gone", "changed", "newcomers isolated"} <= {*heads}
     # The sentence and the criterion count the same rows.
-    said = page.query_selector(".statement .said").text_content()
-    single = re.search(r"that makes ([0-9,]+)", said)
+    said = page.query_selector(".statement").text_content()
+    single = re.search(r"counted in each, ([0-9,]+) tell the outcome", said)
     assert single is not None
     assert f"{single[1]} with one value only" in page.query_selector("#criteria + .rows").text_content()
     page.close()

@@ -7,6 +7,7 @@ from dataclasses import replace
 import line_list
 import polars as pl
 import pytest
+from all_there_is import certain_of, intersected
 from known_truth import PERSON, TRUE, KnownSeries, told
 from real_data import needs
 
@@ -128,6 +129,31 @@ def test_a_real_line_list_perturbed(rate: float) -> None:
     report = audited(series, "ids", ri.Knowledge(dropped=frozenset({"unperturbed"})))
     assert not series.judged(report).wrong
     assert_true(series, audited(series))
+
+
+def nothing_is_lost(series: KnownSeries) -> None:
+    """All that follows, as another solver proves, is found: by ids, and by a true registry with who is where, as far as
+    that says where everybody belongs."""
+    whole = tuple(rows.drop_nulls(series.quasi) for rows in series.rows)
+    for some, knowing in ((series, "ids"), (replace(series, rows=whole), "table")):
+        all_there_is = certain_of(some)
+        assert len(all_there_is) > len(intersected(some)), "there must be more than anybody sees"
+        view = some.view(knowing)  # type: ignore[arg-type]
+        report = ri.audit(view.published, limit=1 / 2, seconds=120, steps=3_000_000)
+        found = {who: what for run in report.runs if run.findings for who, what in run.findings.certain.items()}
+        assert found == all_there_is
+        assert report.headline.sentence.startswith(f"{len(all_there_is):,} of {len(some.truth):,} people's value")
+
+
+@pytest.mark.parametrize("sensitive", line_list.SENSITIVE[:2])
+def test_nothing_is_lost_of_a_line_list_in_small(sensitive: str) -> None:
+    nothing_is_lost(line_list.frozen(line_list.made_up(sensitive)))
+
+
+@needs(line_list.FILE, stand_in="test_nothing_is_lost_of_a_line_list_in_small")
+@pytest.mark.parametrize("sensitive", line_list.SENSITIVE)
+def test_nothing_is_lost_of_a_real_line_list(sensitive: str) -> None:
+    nothing_is_lost(line_list.frozen(line_list.toronto(sensitive)))
 
 
 def test_frozen_series_are_true_to_everybody() -> None:

@@ -18,7 +18,10 @@ from reissue.foreign import read_releases
 from reissue.foreign.matching import _kinds
 from reissue.model.published import Published
 
-LACKING = "the registry lacks people; groups are compared by their regions, and nobody's place is concluded"
+LACKING = (
+    "not every row can be that of another person in the registry; groups are compared by their regions, and nobody's "
+    "place is concluded"
+)
 
 
 def table(*rows: tuple[str, str]) -> pl.DataFrame:
@@ -65,7 +68,7 @@ def test_a_registry_that_one_release_refutes_is_not_complete_in_another(present:
     # The second release alone is refuted, the first alone is not.
     alone = read_releases(releases[:1], sensitive="dx", registry=registry(Ann="25"), person="n", present=present)
     assert alone.published.exact
-    assert alone.notes[-1] == "everybody in the releases is taken to be in the registry"
+    assert alone.notes[-1] == "everybody in the releases is taken to be in the registry, with one row in each"
 
 
 def test_rows_that_stand_alone_do_not_pass_for_being_a_strangers() -> None:

@@ -11,11 +11,13 @@ import polars as pl
 import pytest
 
 import reissue as ri
-from reissue.auditing.report import how_many
+from reissue.attacks.sentences import Place
+from reissue.auditing.report import AuditReport, how_many
 from reissue.auditing.standing import in_order
 from reissue.auditing.subject import Subject
-from reissue.auditing.whereabouts import lines_told
+from reissue.auditing.whereabouts import holds, lines_told
 from reissue.errors import ParameterError
+from reissue.foreign import Foreign
 from reissue.model.assumptions import Assumption
 from reissue.model.published import Published
 
@@ -120,8 +122,12 @@ def test_of_several_releases_the_last_speaks_first(tmp_path: Path) -> None:
     report = replace(ri.audit(read.published, limit=1 / 2), subject=SUBJECT)
     assert report.headline.sentence == (
         "In release 2, the last, the diagnosis of whoever is in 1 of 4 rows can be read off by anybody who knows their "
-        "age, if nothing was perturbed; 3 more rows show one diagnosis with a share above 1/2 among rows like them. "
-        "With people counted in each of the 2 releases, that makes 3 and 6 of 9 rows."
+        "age, if nothing was perturbed; 3 more rows show one diagnosis with a share above 1/2 among rows like them."
+    )
+    # Sums over releases, in each of which people are counted, stand beside it.
+    assert report.headline.beside == (
+        "Of 9 rows of the 2 releases, with people counted in each, 3 tell the diagnosis and 6 more show one with a "
+        "share above the limit."
     )
 
 
@@ -152,7 +158,10 @@ def test_rows_speak_where_nobody_counted_people(tmp_path: Path) -> None:
     assert not report.passed
     assert report.headline.sentence == (
         "People were not judged one by one. In release 2, the last, 3 of 3 rows show one value with a share above 1/2 "
-        "among rows like them. With people counted in each of the 2 releases, that makes 6 of 6 rows."
+        "among rows like them."
+    )
+    assert report.headline.beside == (
+        "Of 6 rows of the 2 releases, with people counted in each, 6 show one with a share above the limit."
     )
 
 
@@ -179,6 +188,31 @@ def test_findings_name_the_lines_of_files(tmp_path: Path) -> None:
     assert [found["Eve"][name] for name in ("release", "file", "lines", "probability")] == [2, "two.csv", "2, 3", 1.0]
     page = report.to_html(tmp_path / "page.html").read_text()
     assert "one.csv lines 2, 3" in page and "Alice" not in page and "cancer" not in page
+
+
+def overlapping(tmp_path: Path) -> Foreign:
+    """Ann, Ben, Cleo and Dan are in both releases. In the second Ann and Cleo may be in either of two groups, of which
+    nobody fits one row: whoever has it, Ann had flu in the first."""
+    (tmp_path / "1.csv").write_text("age,illness\n20-26,flu\n20-26,flu\n27-39,gout\n27-39,angina\n")
+    (tmp_path / "2.csv").write_text("age,illness\n20-29,gout\n25-39,flu\n20-29,flu\n25-39,angina\n")
+    (tmp_path / "people.csv").write_text("name,age\nAnn,25\nBen,24\nCleo,28\nDan,33\n")
+    files = [tmp_path / "1.csv", tmp_path / "2.csv"]
+    return ri.read_releases(files, sensitive="illness", registry=tmp_path / "people.csv", person="name", present="all")
+
+
+def test_lines_are_those_of_groups_that_people_are_known_to_be_in(tmp_path: Path) -> None:
+    foreign = overlapping(tmp_path)
+    report = replace(ri.audit(foreign.published, limit=1 / 2), subject=SUBJECT)
+    # Lines of the second release are told of Ben and Dan alone, who fit one of its groups each.
+    rows = report.findings_table(show_people=True, show_values=True).filter(what="value", release=2)
+    lines = {row["person"]: row["lines"] for row in rows.to_dicts()}
+    assert lines.get("Ann") is None and lines.get("Cleo") is None
+    assert {who: told for who, told in lines.items() if told} == {"Dan": "3, 5"}
+    for at in (1, 2):
+        assert holds(foreign.published, Place(1, at), at - 1, supposed=False) == (at == 1)
+        assert not holds(foreign.published, Place(2, at), 0, supposed=False)
+        assert not holds(foreign.published, Place(2, at), 0, supposed=True), "either group may hold Ann"
+    assert holds(foreign.published, Place(2, 1), 1, supposed=False)
 
 
 def test_the_file_of_findings_is_private_and_hides_what_is_not_asked_for(tmp_path: Path) -> None:
@@ -277,6 +311,117 @@ def test_headlines_count_rows_as_differences_does(tmp_path: Path) -> None:
         "2 of 4 rows show one diagnosis with a share above 1/2 among rows like them, but whoever fits them may be in "
         "rows that overlap them."
     )
+
+
+def test_rows_that_others_overlap_are_not_read_off_where_values_are_in_doubt_either(tmp_path: Path) -> None:
+    """Of three rows of 60-69 all have flu, and nobody leaves: the two of the later release that have gout contradict
+    it. Whoever fits the lone row of 30-39 may be in the group of 35-44 all the same."""
+    overlapping = "30-39,HIV\n35-44,flu\n35-44,gout\n"
+    for name, last in (("1.csv", "60-69,flu\n" * 3), ("2.csv", "60-69,flu\n" + "60-69,gout\n" * 2)):
+        (tmp_path / name).write_text(f"age,diagnosis\n{overlapping}{last}")
+    read = ri.read_releases([tmp_path / "1.csv", tmp_path / "2.csv"], sensitive="diagnosis")
+    report = ri.audit(read.published, ri.Knowledge(growing=True), limit=1 / 2)
+    assert {one.name: one.status for one in report.assumptions}["values-stay"] == "refuted"
+    # By hand: in the last release no group tells by itself; of 60-69 two of three are gout; the lone row might.
+    told = report.headline.sentence.partition("In release 2, the last, ")[2]
+    assert told == (
+        "3 of 6 rows show one value with a share above 1/2 among rows like them; 1 more would, but whoever fits them "
+        "may be in rows that overlap them."
+    )
+    # What the last release does not show, another does.
+    assert report.headline.beside == (
+        "Of 12 rows of the 2 releases, with people counted in each, 3 tell the value, 3 more show one with a share "
+        "above the limit and 2 more would, if others did not overlap them."
+    )
+
+
+def several_columns(tmp_path: Path, rows: str) -> AuditReport:
+    (tmp_path / "1.csv").write_text(f"age,ill,drug\n{rows}")
+    read = ri.read_releases([tmp_path / "1.csv"], sensitive=["ill", "drug"], quasi=["age"])
+    report = ri.audit(read.published, limit=1 / 2)
+    return replace(report, subject=Subject("clinic", ("age",), ("ill", "drug"), {1: ""}, {1: "1.csv"}))
+
+
+def test_of_several_columns_rows_tell_one_by_one(tmp_path: Path) -> None:
+    """No record comes twice; whoever is 1 has flu all the same."""
+    report = several_columns(tmp_path, "1,flu,x\n1,flu,y\n1,flu,z\n2,gout,z\n2,cold,x\n2,flu,y\n")
+    assert report.headline.sentence == (
+        "The ill of whoever is in 3 of 6 rows can be read off by anybody who knows their age, if nothing was perturbed."
+    )
+    words = report.judgements["Differences"].words
+    assert "Of 'ill' alone 3 of 6 rows are in groups in which one value is likelier than 1/2" in words
+    told = {heading: table["one_value"].to_list() for _, heading, table in report.sections}
+    assert told == {
+        "Rows in groups that tell by themselves (limit 1/2)": [0],
+        "Rows in groups that tell of 'ill' by themselves (limit 1/2)": [3],
+        "Rows in groups that tell of 'drug' by themselves (limit 1/2)": [0],
+    }
+    # Two rows with one record, three with one illness, three of which two have the same drug.
+    rows = "1,flu,x\n1,flu,x\n2,gout,x\n2,gout,y\n2,gout,z\n3,a,x\n3,b,x\n3,c,y\n"
+    assert several_columns(tmp_path, rows).headline.sentence == (
+        "The record of ill and drug of whoever is in 2 of 8 rows and the ill of whoever is in 3 more can be read off "
+        "by anybody who knows their age, if nothing was perturbed; 3 more rows show one ill or drug with a share above "
+        "1/2 among rows like them."
+    )
+
+
+def test_of_several_columns_rows_of_all_releases_are_told(tmp_path: Path) -> None:
+    for at, age in enumerate((1, 1), start=1):
+        (tmp_path / f"{at}.csv").write_text(
+            f"age,ill,drug\n{age},flu,x\n{age},flu,x\n2,gout,x\n2,gout,y\n3,a,x\n3,b,z\n"
+        )
+    files = [tmp_path / "1.csv", tmp_path / "2.csv"]
+    read = ri.read_releases(files, sensitive=["ill", "drug"], quasi=["age"])
+    report = ri.audit(read.published, limit=1 / 2)
+    subject = Subject("clinic", ("age",), ("ill", "drug"), {1: "", 2: ""}, {1: "1.csv", 2: "2.csv"})
+    assert replace(report, subject=subject).headline.beside == (
+        "Of 12 rows of the 2 releases, with people counted in each, 4 tell the record of ill and drug and 4 more tell "
+        "the ill."
+    )
+
+
+def test_of_several_columns_people_are_told_one_by_one() -> None:
+    table = pl.DataFrame({"id": list("abcdef"), "age": [1, 1, 2, 2, 3, 3]}).with_columns(
+        ill=pl.Series(["flu", "flu", "gout", "gout", "ache", "cold"]), drug=pl.Series(["x", "y", "z", "z", "q", "r"])
+    )
+    read = ri.read_releases([table], sensitive=["ill", "drug"], person="id", quasi=["age"])
+    subject = Subject("clinic", ("age",), ("ill", "drug"), {1: ""}, {1: "1.csv"})
+    report = replace(ri.audit(read.published, limit=1 / 2), subject=subject)
+    assert report.headline.sentence == (
+        "2 of 6 people's record of ill and drug can be read off from release 1 alone, if nothing was perturbed; of 2 "
+        "more the ill."
+    )
+    found = report.findings_table(show_people=True, show_values=True).filter(column="ill", person="a")
+    assert found.select("value", "probability", "low", "high", "kind").rows() == [("flu", 1.0, 1.0, 1.0, "exact")]
+    # Without a record that is certain, columns are told with how many people each.
+    table = table.filter(pl.col("age") != 2)
+    read = ri.read_releases([table], sensitive=["ill", "drug"], person="id", quasi=["age"])
+    report = replace(ri.audit(read.published, limit=1 / 2), subject=subject)
+    assert report.headline.sentence == (
+        "2 of 4 people's ill can be read off from release 1 alone, if nothing was perturbed."
+    )
+
+
+def test_of_a_column_figures_are_those_of_its_attack_also_where_nobody_may_be_there() -> None:
+    """Three of the registry for two rows: whoever is there has x for certain, and each is with 2/3."""
+    table = pl.DataFrame({"age": ["20-29"] * 2, "ill": ["flu", "gout"], "drug": ["x", "x"]})
+    people = pl.DataFrame({"id": list("abc"), "age": ["21", "22", "23"]})
+    read = ri.read_releases([table], sensitive=["ill", "drug"], registry=people, person="id", quasi=["age"])
+    report = ri.audit(read.published, limit=1 / 2)
+    found = report.findings_table(show_people=True, show_values=True).filter(what="value")
+    assert found.select("person", "column", "value", "probability").rows() == [(who, "drug", "x", 1.0) for who in "abc"]
+    assert found["rests_on"].str.contains("presence").all(), "it is not known who is there, and nobody is certain"
+    assert report.headline.sentence == (
+        "3 of 3 people can be tied to a drug from release 1 alone with a probability above 1/2, up to 1, if they are "
+        "in a release."
+    )
+
+
+def test_without_regions_compared_nobody_is_said_to_be_read_off(tmp_path: Path) -> None:
+    (tmp_path / "1.csv").write_text("age,diagnosis\n30-39,HIV\n35-44,flu\n35-44,gout\n60-69,flu\n")
+    read = ri.read_releases([tmp_path / "1.csv"], sensitive="diagnosis")
+    report = ri.audit(read.published, limit=1 / 2, attacks=["Channels"])
+    assert report.headline.sentence == "2 of 4 rows stand among rows that all show the same value."
 
 
 def test_nothing_found_is_said_without_names_of_attacks(tmp_path: Path) -> None:

@@ -72,6 +72,19 @@ def test_bars_are_as_high_as_their_figures() -> None:
     assert {one.text for one in drawn.shapes if isinstance(one, Words) and one.kind == "figure"} == {"10", "5"}
 
 
+def test_a_figure_stands_above_its_bar_also_where_it_is_wider() -> None:
+    """Of ten bars the last is the only high one; what stands above it ends where the plot does."""
+    drawn = bar_plot("t", "d", [*((str(at), 40.0) for at in range(9)), ("9", 21_123.0)], x="up to")
+    assert drawn is not None
+    told = {one.text: one for one in drawn.shapes if isinstance(one, Words) and one.kind == "figure"}
+    assert {*told} == {"40", "21,123"}
+    bar = next(one for one in drawn.shapes if isinstance(one, Block) and one.height > 50)
+    assert bar.x < told["21,123"].x < bar.x + bar.width
+    # Beside a bar of the same height there is no room for it.
+    drawn = bar_plot("t", "d", [(str(at), 21_123.0) for at in range(10)], x="up to")
+    assert drawn is not None and not [one for one in drawn.shapes if isinstance(one, Words) and one.kind == "figure"]
+
+
 def test_every_line_is_named_at_its_end() -> None:
     lines = [Line("Mondrian", [0.1, 0.9]), Line("truth", [0.2, 0.3], [0.1, 0.2], [0.3, 0.4])]
     drawn = line_plot("t", "d", ["a", "b"], lines, x="age", shares=True, limit=0.5)

@@ -272,6 +272,48 @@ def test_codes_for_what_is_not_known_are_asked_about() -> None:
     assert not [note for note in again.notes if "codes for what is not known" in note]
 
 
+@pytest.mark.parametrize("code", ["99", "999", "-1"])
+def test_codes_beside_bands_and_among_many_numbers_are_asked_about(code: str) -> None:
+    bands = [f"{low}-{low + 9}" for low in range(0, 90, 10)] * 4
+    for cells in (bands, [f"{low}s" for low in range(20, 90, 10)] * 5, [str(age) for age in range(49)]):
+        table = pl.DataFrame({"age": [*cells, code], "d": ["x", *["y"] * len(cells)]})
+        notes = read_releases([table], sensitive="d", quasi=["age"]).notes
+        told = [note for note in notes if "codes for what is not known" in note]
+        assert len(told) == 1 and told[0].endswith(f"--missing age={code}")
+        known = read_releases([table], sensitive="d", quasi=["age"], missing={"age": [code]})
+        assert not [note for note in known.notes if "codes for what is not known" in note]
+
+
+def test_a_column_called_group_is_questioned() -> None:
+    ages = ["20-29", "20-29", "30-39", "30-39"]
+    table = pl.DataFrame({"group": ["1", "1", "2", "2"], "age": ages, "d": ["x", "y", "x", "y"]})
+    told = read_releases([table], sensitive="d")
+    assert told.quasi == ("age",) and told.published.releases[0].group_count == 2
+    note = "the column 'group' says which rows belong together; --keep group if it is a column like others"
+    assert note in told.notes and note not in told.doubts
+    # Rows of one group that differ in what is known of them are asked about first.
+    mixed = table.with_columns(age=pl.Series(ages[::-1][:1] + ages[1:]))
+    assert "rows of one group have different cells; --keep group" in read_releases([mixed], sensitive="d").doubts[0]
+    kept = read_releases([mixed], sensitive="d", keep=["group"])
+    assert {*kept.quasi} == {"group", "age"} and kept.published.releases[0].group_count == 3
+    # A risk group is asked about, too; that rows belong together is what claims the least.
+    risks = table.with_columns(group=pl.Series(["high", "high", "low", "low"]))
+    found = read_releases([risks], sensitive="d")
+    assert found.quasi == ("age",) and "its cells are no whole numbers; --keep group" in found.doubts[0]
+    kept = read_releases([risks], sensitive="d", keep=["group"])
+    assert {*kept.quasi} == {"group", "age"}
+    again = read_releases([risks], **kept.decisions)
+    assert again.quasi == kept.quasi
+
+
+def test_where_numbers_go_on_up_to_a_code_it_is_one_of_them() -> None:
+    bands = [*(f"{low}-{low + 9}" for low in range(0, 90, 10)), "90+"]
+    for cells in ([str(age) for age in range(99)], bands):
+        table = pl.DataFrame({"age": [*cells, "99"], "d": ["x", *["y"] * len(cells)]})
+        notes = read_releases([table], sensitive="d", quasi=["age"]).notes
+        assert not [note for note in notes if "codes for what is not known" in note]
+
+
 def test_what_may_be_read_wrongly_is_told_first() -> None:
     tables = [
         one.with_columns(Age_Group=pl.col("Age_Group").replace("<20", "teen"))

@@ -6,6 +6,7 @@ from fractions import Fraction
 from typing import Any
 
 import numpy as np
+import polars as pl
 import pytest
 
 import reissue as ri
@@ -105,7 +106,7 @@ def test_a_refuted_model_concludes_nothing() -> None:
     report = ri.audit(view, ri.Knowledge(change=ri.ValueChange(people=0)), limit=0.9, attacks=["Worlds"])
     judged = report.judgements["Worlds"]
     assert judged.status == "undecided" and not judged.findings and not report.passed
-    assert "The model is refuted: the values of at least 1 person changed" in judged.words
+    assert "The model is refuted: the values that are shown of at least 1 person changed" in judged.words
     assert report.disclosure.certain == 0 and not report.posteriors.height
     final = ri.Knowledge(change=ri.ValueChange(follows={"flu": []}))
     judged = ri.audit(view, final, limit=0.9, attacks=["Worlds"]).judgements["Worlds"]
@@ -150,9 +151,28 @@ def test_tracking_takes_the_rate_and_what_may_follow() -> None:
         Tracking(change=ri.ValueChange(people=1))
 
 
+def test_where_it_is_not_known_who_is_where_each_release_speaks_for_itself() -> None:
+    """Eve may be in the release or not, and Ann, Ben and she may have flu: whoever of them is there has it."""
+    rows = [(["Ann", "Ben", "Eve"], ["flu", "flu"]), (["Cy", "Dee"], ["gout", "HIV"])]
+    once = Published.from_groups([rows], certain=False)
+    for change in (ri.ValueChange(), ri.ValueChange(people=1), ri.ValueChange(rate=0.1)):
+        knowledge = ri.Knowledge(change=change)
+        found = Worlds().run(once, knowledge)
+        assert found.posteriors.equals(Worlds().run(once).posteriors), "one release has no change"
+        later = [rows[0], (["Cy", "Dee"], ["gout", "gout"])]
+        twice = Published.from_groups([rows, later], certain=False)
+        report = ri.audit(twice, knowledge, limit=1 / 2, attacks=["Worlds"])
+        told = report.findings_table(show_people=True, show_values=True).filter(value="gout")
+        assert {*told["person"]} == {"Cy", "Dee"} and {*told["release"]} == {2}
+        assert "from single releases" in report.headline.sentence
+        assert "followed only where it is known who is in which group" in report.judgements["Worlds"].words
+
+
 def test_what_cannot_be_followed_says_so() -> None:
-    unsure = Published.from_groups([[(["A", "B"], ["x"])]], certain=False)
+    table = pl.DataFrame({"id": ["A", "B"], "age": [1, 1], "ill": ["flu", "gout"], "drug": ["x", "y"]})
+    view = ri.read_releases([table, table], sensitive=["ill", "drug"], person="id", quasi=["age"]).published
+    follows = ri.Knowledge(change=ri.ValueChange(follows={"flu; x": []}))
     with pytest.raises(ParameterError, match="cannot follow"):
-        Worlds().run(unsure, ri.Knowledge(change=ri.ValueChange()))
-    judged = ri.audit(unsure, ri.Knowledge(change=ri.ValueChange()), limit=0.9, attacks=["Worlds"]).judgements
+        Worlds().run(view, follows)
+    judged = ri.audit(view, follows, limit=0.9, attacks=["Worlds"]).judgements
     assert judged["Worlds"].status == "undecided"

@@ -44,6 +44,20 @@ POSTERIORS = pl.Schema(
 `probability` is the figure itself where `kind` is exact, the estimate where it is sampled, and otherwise the
 largest it can be; `low` and `high` are proven bounds; `fraction` is the exact figure, as in `6/7`."""
 
+OF_COLUMN = pl.Schema(
+    {
+        "person": pl.Int64,
+        "position": pl.Int64,
+        "release": pl.Int64,
+        "probability": pl.Float64,
+        "kind": pl.String,
+        "low": pl.Float64,
+        "high": pl.Float64,
+    }
+)
+"""The columns of `Findings.column_figures`: people by number, the positions of values in the column, and the release
+that it is said of, null where that is always. Of whoever may be in no release, figures are those if they are in one."""
+
 SUPPOSED = pl.Schema({"person": pl.Int64, "release": pl.Int64})
 """The columns of `Findings.supposed`."""
 
@@ -203,6 +217,11 @@ class Findings(ABC):
         """Who is tied to which value beyond the limits, everybody; see `tied.TIED`. None: as `posteriors` has it."""
         return None
 
+    def column_figures(self, column: str) -> pl.DataFrame | None:
+        """How likely everybody's likeliest value of one of several sensitive columns is; see `OF_COLUMN`. None: that is
+        not worked out."""
+        return None
+
     def tables(self, limits: Limits) -> Mapping[str, pl.DataFrame]:
         """Figures of its own that a report shows as a section, by their heading; none by default."""
         return {}
@@ -212,6 +231,11 @@ class Findings(ABC):
         """People of whom what is told supposes that they are in a release, which is not known: each `person`, by
         number, with the `release` that it is said of, null for all; none by default."""
         return pl.DataFrame(schema=SUPPOSED)
+
+    @property
+    def as_published(self) -> Findings:
+        """The same with cells taken as they are published, where these are in doubt."""
+        return self
 
     @property
     def linked_rows(self) -> tuple[int, int] | None:

@@ -68,6 +68,11 @@ class ConditionalFindings(Findings):
         return self.findings.tied(limits)
 
     @property
+    def as_published(self) -> Findings:
+        """What was found, taken as it is published."""
+        return self.findings
+
+    @property
     def disproved(self) -> tuple[Assumption, ...]:
         """What the releases contradict."""
         return self.findings.disproved
@@ -76,6 +81,11 @@ class ConditionalFindings(Findings):
     def supposed(self) -> pl.DataFrame:
         """Those of whom what is told supposes that they are in a release."""
         return self.findings.supposed
+
+    def column_figures(self, column: str) -> pl.DataFrame | None:
+        """How likely a value of a column would be; no bound is proven."""
+        told = self.findings.column_figures(column)
+        return None if told is None else _loosened(told)
 
     def tables(self, limits: Limits) -> Mapping[str, pl.DataFrame]:
         """None: their figures would be read as facts."""

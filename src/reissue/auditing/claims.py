@@ -44,7 +44,6 @@ the person is in a release, which is not known."""
 
 BESIDE = ("attack", "shown", "supposed")
 """What is told of all claims of an attack at once."""
-SURENESS = ("exact", "bounded", "sampled", "conditional", "undecided")
 
 
 def claims_of(report: AuditReport) -> pl.DataFrame:
@@ -82,15 +81,24 @@ def claims_by(attack: Attack, findings: Findings, limits: Limits, known: Ints) -
             *(pl.when(likely).then(pl.col(name)).alias(name) for name in ("probability", "low", "high")),
             kind=pl.when(likely).then(pl.col("kind")).fill_null(pl.lit(unproven)),
         )
-        above = above.with_columns(certain=pl.lit(False))
+        above = _with_columns_figures(findings, above).with_columns(
+            certain=pl.col("column").is_not_null()
+            & (pl.col("kind") == "exact")
+            & (pl.col("probability") >= conclusions.CERTAIN)
+        )
     parts = [pl.DataFrame(schema={name: kind for name, kind in CLAIMS.items() if name not in BESIDE})]
     parts += [one.select(parts[0].columns).cast(parts[0].schema) for one in (certain, above) if one.height]
     every = pl.concat(parts)
-    return every.with_columns(
-        attack=pl.lit(attack.name),
-        shown=pl.Series(_shown(findings.published, every), dtype=pl.Int64),
-        supposed=~pl.col("certain") & pl.Series(_supposed(findings, every), dtype=pl.Boolean),
-    ).select(*CLAIMS)
+    return (
+        every.with_columns(
+            attack=pl.lit(attack.name),
+            shown=pl.Series(_shown(findings.published, every), dtype=pl.Int64),
+            supposed=(~pl.col("certain") | pl.col("column").is_not_null())
+            & pl.Series(_supposed(findings, every), dtype=pl.Boolean),
+        )
+        .with_columns(certain=pl.col("certain") & ~pl.col("supposed"))
+        .select(*CLAIMS)
+    )
 
 
 def _supposed(findings: Findings, claims: pl.DataFrame) -> pl.Series:
@@ -115,6 +123,22 @@ def _with_figures(findings: Findings, above: pl.DataFrame, known: Ints) -> pl.Da
     return above.with_columns(first).join(own, on=keys, how="left", maintain_order="left")
 
 
+def _with_columns_figures(findings: Findings, above: pl.DataFrame) -> pl.DataFrame:
+    """Claims about one of several sensitive columns with the figures of its values; all others as they are."""
+    parts = [above.filter(pl.col("column").is_null())]
+    for column in findings.published.columns:
+        own, figures = above.filter(column=column.name), findings.column_figures(column.name)
+        if own.height and figures is not None:
+            keys = own.drop("probability", "low", "high").with_columns(position=pl.col("positions").list.first())
+            on = ["person", "position", "release"]
+            told = keys.rename({"kind": "unproven"}).join(
+                figures, on=on, how="left", nulls_equal=True, maintain_order="left"
+            )
+            own = told.with_columns(kind=pl.coalesce("kind", "unproven")).select(above.columns)
+        parts.append(own)
+    return pl.concat(parts)
+
+
 def _single(tied: pl.DataFrame) -> pl.DataFrame:
     """Claims with all their positions in one row."""
     if tied["claim"].n_unique() == tied.height:
@@ -127,7 +151,7 @@ def _single(tied: pl.DataFrame) -> pl.DataFrame:
 
 def ranked(claims: pl.DataFrame) -> pl.DataFrame:
     """The worst first: what is certain, then the likeliest; of these the surest, the rarest, and people in order."""
-    sureness = pl.col("kind").replace_strict({kind: at for at, kind in enumerate(SURENESS)}, default=len(SURENESS))
+    sureness = pl.col("kind").replace_strict(conclusions.SURENESS, default=len(conclusions.SURENESS))
     return (
         claims.with_columns(sureness.alias("sureness"))
         .sort(

@@ -17,6 +17,8 @@ from reissue.attacks.tied import TIED, UNSEEN, tied_to
 from reissue.auditing.exposure import TOLERANCE
 
 CERTAIN = 1 - 1e-12
+SURENESS = {kind: at for at, kind in enumerate(("exact", "bounded", "sampled", "conditional", "undecided"))}
+"""The kinds of figures, the surest first."""
 
 
 def certain(attack: Attack, findings: Findings) -> pl.DataFrame:

@@ -15,7 +15,7 @@ SHORT: dict[AssumptionName, str] = {
     "values-follow": "values change as was said",
     "nobody-leaves": "nobody leaves",
     "presence": "people are where they were said to be",
-    "registry-complete": "the registry has everybody",
+    "registry-complete": "the registry has everybody with one row each",
     "unperturbed": "nothing is perturbed",
     "suppressed-class": "suppressed rows belong to no published class",
     "groups-minimal": "groups are as small as the rule that was said allows",
@@ -26,9 +26,9 @@ REFUTED: dict[AssumptionName, str] = {
     "values-permanent": "values that were said to be permanent were lost",
     "cells-stay": "quasi-identifiers did not stay the same",
     "values-follow": "values changed otherwise than was said",
-    "nobody-leaves": "people left, though nobody was said to",
-    "presence": "people are not where they were said to be, or their quasi-identifiers were corrected",
-    "registry-complete": "the registry lacks people, or quasi-identifiers were corrected",
+    "nobody-leaves": "people left or were corrected, though nobody was said to leave",
+    "presence": "what was said of who is there does not fit the releases",
+    "registry-complete": "the registry does not fit the releases",
     "unperturbed": "cells were perturbed",
     "suppressed-class": "suppressed rows belong to published classes",
     "groups-minimal": "groups are not what the rule that was said makes of them",
@@ -41,10 +41,12 @@ DROPPED: dict[AssumptionName, str] = {
     "cells-stay": "quasi-identifiers may change",
     "nobody-leaves": "people may leave",
     "presence": "it is not known who is in the releases",
-    "registry-complete": "the registry may lack people",
+    "registry-complete": "the registry may lack people, and people may have several rows",
     "suppressed-class": "suppressed rows may belong to any class",
     "groups-minimal": "groups may be larger than the rule that was said asks",
 }
+OVER_TIME: frozenset[AssumptionName] = frozenset(("values-stay", "nobody-leaves"))
+"""What is seen not to hold by rows that have no place in another release."""
 TOGETHER = "conclusions over several releases are withdrawn, and what each release shows alone is left"
 WITHOUT: dict[AssumptionName, str] = {
     "values-permanent": "nothing is concluded from permanent values",
@@ -82,9 +84,17 @@ def contradicted(assumptions: Sequence[Assumption], *, several: bool, doubted: b
     for one in fallen:
         if one.status == "refuted":
             seen.setdefault((one.contradictions, one.evidence), []).append(one.name)
+    if any((one.name, one.status) == ("suppressed-class", "said") for one in assumptions):
+        # What was said of suppressed rows says who may be where: where that is not so, rows may seem to be others.
+        for some in seen.values():
+            some += ["suppressed-class"] if OVER_TIME & {*some} else []
+    words = dict(REFUTED)
+    if any(one.name == "registry-complete" and one.carries for one in assumptions):
+        # Values contradict each other if people are where the registry has them.
+        words["values-stay"] += ", or people are not where the registry has them"
     # What is contradicted by the same rows cannot all hold: one of it at least does not.
     told = [
-        f"{', or '.join(REFUTED[name] for name in some)} ({count_of(many, 'contradiction')})"
+        f"{', or '.join(words[name] for name in some)} ({count_of(many, 'contradiction')})"
         for (many, _), some in seen.items()
     ] + told
     names = [one.name for one in fallen]

@@ -133,12 +133,19 @@ def how_sure(finding: Finding, truth: Truth | None) -> str:
 def in_short(finding: Finding, naming: Naming, subject: Subject | None, truth: Truth | None) -> str:
     """A finding in a line, with the rows to look at."""
     places = list(whereabouts.places_in(finding.witness))
+    if finding.people:
+        places = [one for one in places if _holds(naming.published, one, finding)]
     own = [place for place in places if place.release == finding.release] or places[-1:]
     where = whereabouts.told(naming.published, subject, own[-1]) if own else None
     says = said_of(finding, naming) if naming.show_values else _without_value(finding, naming)
     if where is not None and not finding.people:
         return f"{where}: {says}, {how_sure(finding, truth)}"
     return f"{says}: {how_sure(finding, truth)}{'' if where is None else f'; {where}'}"
+
+
+def _holds(published: Published, place: Place, finding: Finding) -> bool:
+    """Whether the person of a finding is known to be in a group, or would be if they are in its release."""
+    return whereabouts.holds(published, place, finding.people[0], supposed=finding.supposed)
 
 
 def _without_value(finding: Finding, naming: Naming) -> str:
@@ -203,7 +210,8 @@ def _stop(
     if whereabouts.lines_of(release, place.group):
         ways = [whereabouts.told(published, subject, place, most, LETTERS) for most in LINES]
         told = next((way for way in ways if way and has_room(way)), ways[-1])
-    return Stop(f"release {place.release:,}, group {place.group:,}", chips, told or "", more, inside)
+    through = not finding.people or (inside and _holds(published, place, finding))
+    return Stop(f"release {place.release:,}, group {place.group:,}", chips, told or "", more, through)
 
 
 def _chips(

@@ -14,7 +14,7 @@ import numpy as np
 import polars as pl
 
 from reissue.arrays.budget import afresh
-from reissue.arrays.types import Ints
+from reissue.arrays.types import Bools, Ints
 from reissue.attacks.tied import UNSEEN
 from reissue.auditing import whereabouts
 from reissue.auditing.naming import Naming
@@ -47,8 +47,9 @@ COLUMNS = pl.Schema(
     }
 )
 """The columns of the table. `release`, `file`, `group` and `lines` say where: the release that completes it or, where
-that was not worked out, the last that shows the person; the lines are those of the person's group in its file. `value`
-is null unless values are asked for; `witness` has the derivation of the worst."""
+that was not worked out or does not certainly show the person, the last that does; the lines are those of the person's
+group in its file. Group and lines are null where it is not known which group it is, `value` unless values are asked
+for; `witness` has the derivation of the worst."""
 LINES = 40
 """So many lines, or runs of lines, are told of one group."""
 SUFFIXES = (".csv", ".parquet")
@@ -119,8 +120,9 @@ def _of_claims(report: AuditReport, naming: Naming, claims: pl.DataFrame, told: 
     releases[at] = [finding.release or -1 for finding in findings if finding is not None]
     said = claims["release"].fill_null(-1).to_numpy()
     places = _Places(report)
-    releases = places.last(claims["person"].to_numpy(), np.where(releases < 0, said, releases))
-    groups = places.groups(claims["person"].to_numpy(), releases)
+    people, supposed = claims["person"].to_numpy(), claims["supposed"].to_numpy()
+    releases = places.last(people, np.where(releases < 0, said, releases), supposed)
+    groups = places.groups(people, releases, supposed)
     witnesses: list[str | None] = [None] * claims.height
     resting: list[str | None] = [None] * claims.height
     for row, finding in enumerate(findings):
@@ -219,25 +221,35 @@ class _Places:
         self._numbers = np.array([release.number for release in report.published.plain], dtype=np.int64)
         self._known = not report.published.sets and report.named
 
-    def last(self, people: Ints, releases: Ints) -> Ints:
-        """For each of people the release that is said or, where that does not show them, the last that does."""
+    def last(self, people: Ints, releases: Ints, supposed: Bools) -> Ints:
+        """For each of people the release that is said or, where they are not known to be in it, the last that they are
+        known to be in; `supposed` are those of whom it is told what is so if they are in a release."""
         if not self._known or not people.size:
             return releases
-        index = self._published.index
-        at = index.places(people)
-        ends = index.group_starts[at + 1] - 1
-        shown = np.where(at >= 0, index.release[index.groups[np.maximum(ends, 0)]], -1)
-        return np.where(self.groups(people, releases) == 0, shown, releases)
+        known = np.where(self.groups(people, releases, supposed) > 0, releases, 0)
+        places = self._published.index.places(people)
+        for at in reversed(range(self._numbers.size)):
+            there = (known == 0) & (self._in(at, places, supposed) > 0)
+            known[there] = self._numbers[at]
+        return np.where(known > 0, known, releases)
 
-    def groups(self, people: Ints, releases: Ints) -> Ints:
+    def groups(self, people: Ints, releases: Ints, supposed: Bools) -> Ints:
         """The group of each person in a release, counted from 1; 0 where it is not known."""
         groups = np.zeros(people.size, dtype=np.int64)
         if self._known and people.size:
-            table, places = self._published.index.place, self._published.index.places(people)
+            places = self._published.index.places(people)
             for at, number in enumerate(self._numbers.tolist()):
-                rows = np.flatnonzero((releases == number) & (places >= 0))
-                groups[rows] = table[at, places[rows]].astype(np.int64) + 1
+                rows = np.flatnonzero(releases == number)
+                groups[rows] = self._in(at, places[rows], supposed[rows])
         return groups
+
+    def _in(self, at: int, places: Ints, supposed: Bools) -> Ints:
+        """The group of everybody in the release at a position."""
+        index = self._published.index
+        group = index.sure_place[at, places].astype(np.int64)
+        if supposed.any():
+            group = np.where((group < 0) & supposed, index.only_place[at, places], group)
+        return np.where(places >= 0, group + 1, 0)
 
     def lines(self, groups: Ints, releases: Ints) -> pl.Series:
         """The lines of groups in the files of their releases; null where they are not known."""

@@ -5,16 +5,21 @@ It speaks of people where the view knows them, else of rows and whoever is in th
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 import polars as pl
 
+from reissue.arrays.types import Bools, Ints
 from reissue.attacks.differences.differences import DifferencesFindings
 from reissue.attacks.figures import limit_told
 from reissue.auditing.words import joined
 from reissue.errors import count_of
+from reissue.model.published import PublishedGroups
 from reissue.reasoning.history import diversity
 
 if TYPE_CHECKING:
@@ -49,7 +54,7 @@ def headline_of(report: AuditReport) -> Headline:
     outcome = report.verdict.partition(":")[0]
     learnt = _learnt(report)
     unmet = [one.name for one in report.criteria if one.verdict == "not met"]
-    beside = []
+    beside = [learnt.beside] if learnt.beside else []
     if report.passed and learnt.people:
         beside.append("The limits that were asked about are kept; none of them forbids this.")
     if unmet and report.passed:
@@ -85,19 +90,21 @@ class _Learnt:
     """Whether more can be learnt than the limits allow."""
     people: bool = False
     """Whether something is told of people who can be tied to values."""
+    beside: str = ""
+    """What all releases show, where the sentence speaks of the last."""
 
 
 def _learnt(report: AuditReport) -> _Learnt:
     beyond = any(run.judgement.status == "beyond" for run in report.runs)
-    told = _of_people(report) if report.named else _of_rows(report)
-    if report.named and not report.published.sets and not _judged(report) and (rows := _of_rows(report)):
+    told, beside = (_of_people(report), "") if report.named else _of_rows(report)
+    if report.named and not report.published.sets and not _judged(report) and (rows := _of_rows(report))[0]:
         # What nobody counted for people, the rows themselves show.
-        told = f"{told} {rows}" if told else f"People were not judged one by one. {rows}"
+        told, beside = f"{told} {rows[0]}" if told else f"People were not judged one by one. {rows[0]}", rows[1]
     if report.named and not told and not beyond and report.above is not None:
         # No attack concludes anything, and groups tell by themselves.
-        told = _of_rows(report)
+        told, beside = _of_rows(report)
     if told:
-        return _Learnt(told, beyond or not report.passed, people=True)
+        return _Learnt(told, beyond or not report.passed, people=True, beside=beside)
     if beyond:
         return _Learnt(_of_judgements(report), True)
     return _Learnt(_nothing(report), False)
@@ -126,9 +133,9 @@ def _of_people(report: AuditReport) -> str:
     together = taken_together(report)
     parts = []
     if certain:
-        value = _value(report, sure)
-        are = "person's" if everybody == 1 else "people's"
-        parts.append(f"{certain:,} of {everybody:,} {are} {value} can be read off from {together}{_if_so(report)}")
+        told, others = _read_off(report, sure, certain, everybody)
+        parts.append(f"{told} can be read off from {together}{_if_so(report)}")
+        parts += [f"of {others}"] if others else []
         if wrong:
             parts.append(f"of {wrong:,} more an outsider would be certain, and wrong")
     elif wrong:
@@ -152,6 +159,22 @@ def _of_people(report: AuditReport) -> str:
         parts.append(f"{who} can be tied to {_a(_value(report, rest))}{where} with a probability above {over}{most}")
     told = "; ".join(parts)
     return f"{told[:1].upper()}{told[1:]}." if told else ""
+
+
+def _read_off(report: AuditReport, sure: pl.DataFrame, certain: int, everybody: int) -> tuple[str, str]:
+    """Of how many people what can be read off, and of how many more single columns: `2 of 5 people's diagnosis`."""
+    are = "person's" if everybody == 1 else "people's"
+    whole = sure.filter(pl.col("column").is_null())["person"]
+    single = sure.filter(pl.col("column").is_not_null() & ~pl.col("person").is_in(whole.implode()))
+    if report.truth is not None or not single.height:
+        return f"{certain:,} of {everybody:,} {are} {_value(report, sure)}", ""
+    of = sorted(single.group_by("column").agg(pl.col("person").n_unique()).iter_rows())
+    if whole.len():
+        told = f"{whole.n_unique():,} of {everybody:,} {are} {sensitive_of(report)}"
+        return told, joined(f"{many:,} more the {name}" for name, many in of)
+    (first, many), *rest = of
+    told = joined([f"{many:,} of {everybody:,} {are} {first}", *(f"{many:,} people's {name}" for name, many in rest)])
+    return told, ""
 
 
 def _if_so(report: AuditReport) -> str:
@@ -232,28 +255,42 @@ def findings_in_all(report: AuditReport) -> int:
 # Rows, where nobody knows whose they are
 
 
-def _of_rows(report: AuditReport) -> str:
-    """How many rows tell the value of whoever is in them; nothing where none does.
+def _of_rows(report: AuditReport) -> tuple[str, str]:
+    """How many rows tell the value of whoever is in them, nothing where none does; and how many of all releases.
 
-    Of several releases the last speaks first: who is in many of them is counted in each.
+    Of several releases the last speaks: who is in many of them is counted in each.
     """
     each = [(number, shown) for number, shown in _shown(report) if shown.rows]
     telling = [one for one in each if one[1].told]
     if not telling:
-        return ""
+        return "", ""
     number, shown = telling[-1]
     if len(each) == 1:
-        return f"{_capital(_rows_told(report, shown, f'{_rows(shown.rows)}'))}."
+        return f"{_capital(_rows_told(report, shown, _rows(shown.rows)))}.", ""
     last = ", the last" if number == each[-1][0] else ""
     first = f"in release {number:,}{last}, {_rows_told(report, shown, _rows(shown.rows))}"
-    rows = sum(one.rows for _, one in each)
-    sums = [
-        sum(getattr(one, name) for _, one in each) for name in ("single", "above", "elsewhere") if getattr(shown, name)
-    ]
-    return (
-        f"{_capital(first)}. With people counted in each of the {len(each):,} releases, that makes "
-        f"{joined(f'{one:,}' for one in sums)} of {_rows(rows)}."
-    )
+    return f"{_capital(first)}.", _of_all_releases(report, [shown for _, shown in each])
+
+
+def _of_all_releases(report: AuditReport, each: Sequence[_Shown]) -> str:
+    """The same of all releases, in each of which people are counted again."""
+    rows, sums = _rows(sum(one.rows for one in each)), Counter[str | int]()
+    for one in each:
+        sums.update(one.kinds)
+    read_off = "all show the same" if _unsure(report) else "tell the"
+    whole = sensitive_of(report)
+    same = [(name, many) for name, many in sums.items() if isinstance(name, str) and many]
+    told = [f"{many:,}{' more' if name != whole and sums[whole] else ''} {read_off} {name}" for name, many in same]
+    if sums[ABOVE] and report.limits.probability is not None:
+        told.append(f"{sums[ABOVE]:,}{' more' if told else ''} show one with a share above the limit")
+    if sums[ELSEWHERE]:
+        told.append(f"{sums[ELSEWHERE]:,}{' more' if told else ''} would, if others did not overlap them")
+    return f"Of {rows} of the {len(each):,} releases, with people counted in each, {joined(told)}."
+
+
+ABOVE, ELSEWHERE = 0, 1
+"""Rows that show a value with a share above the limit; and rows that would tell something by themselves, but overlap
+others, so that whoever fits them may be elsewhere."""
 
 
 @dataclass(frozen=True)
@@ -261,64 +298,101 @@ class _Shown:
     """What the rows of one release show by themselves."""
 
     rows: int
-    single: int
-    """How many stand among rows that all show one value."""
-    above: int
-    """How many more stand among rows that show one value with a share above the limit."""
-
-    elsewhere: int = 0
-    """How many more do one of both among rows that overlap others, so that whoever fits them may be elsewhere."""
+    kinds: Mapping[str | int, int]
+    """How many stand among rows that all show the same of what is named; how many more are `ABOVE`, or `ELSEWHERE`."""
 
     @property
     def told(self) -> int:
-        return self.single + self.above + self.elsewhere
+        return sum(self.kinds.values())
+
+    @property
+    def same(self) -> list[tuple[str, int]]:
+        """What rows show alike, and how many do."""
+        return [(kind, many) for kind, many in self.kinds.items() if isinstance(kind, str) and many]
 
 
 def _shown(report: AuditReport) -> list[tuple[int, _Shown]]:
     """For every release what its rows show."""
-    limit = report.limits.probability
+    looked = _looked(report)
     found = []
-    for release in report.published.plain:
-        held, one = release.rows, np.diff(release.value_starts) == 1
-        beyond = ~one & (held > 0)
-        if limit is not None:
-            beyond &= diversity.largest(release) * limit.denominator > held * limit.numerator
-        above = 0 if limit is None else int(held[beyond].sum())
-        found.append((release.number, _Shown(int(held.sum()), int(held[one].sum()), above)))
-    looked = [run.findings for run in report.runs if isinstance(run.findings, DifferencesFindings)]
-    if not looked or limit is None:
-        return found
-    # It knows which groups overlap, so that whoever fits one may be in another.
-    told = looked[0].classes(limit).select("release", "one_value", "above").rows()
-    return [
-        (number, _Shown(shown.rows, single, max(above - single, 0), max(shown.told - max(above, single), 0)))
-        for (_, shown), (number, single, above) in zip(found, told, strict=True)
-    ]
+    for at, release in enumerate(report.published.plain):
+        kinds = _alone(report, release) if looked is None else _beside_others(report, looked, at)
+        found.append((release.number, _Shown(int(release.rows.sum()), kinds)))
+    return found
+
+
+def _alone(report: AuditReport, release: PublishedGroups) -> dict[str | int, int]:
+    """What the rows of each group show, taken by itself."""
+    held, one = release.rows, np.diff(release.value_starts) == 1
+    beyond = ~one & (held > 0) & _more_than(diversity.largest(release), held, report.limits.probability)
+    return {sensitive_of(report): int(held[one].sum()), ABOVE: int(held[beyond].sum()), ELSEWHERE: 0}
+
+
+def _beside_others(report: AuditReport, looked: DifferencesFindings, at: int) -> dict[str | int, int]:
+    """The same with the groups that overlap them, of whole records and of every sensitive column."""
+    record, limits = looked.shares[at], report.limits
+    columns = [(name, looked.columns[name][at], limit) for name, limit in limits.columns or ()]
+    every = [(record, limits.probability), *((shares, limit) for _, shares, limit in columns)]
+    held = record.rows
+    single = np.logical_or.reduce([one.single for one, _ in every])
+    above = np.logical_or.reduce([_more_than(one.often, held + one.beside, limit) for one, limit in every]) & ~single
+    might = np.logical_or.reduce([(one.often == held) | _more_than(one.often, held, limit) for one, limit in every])
+    elsewhere = might & (held > 0) & ~single & ~above
+    # Where whole records are read off, so are their columns.
+    kinds: dict[str | int, int] = {sensitive_of(report): int(held[record.single].sum())}
+    kinds |= {name: int(held[shares.single & ~record.single].sum()) for name, shares, _ in columns}
+    return kinds | {ABOVE: int(held[above].sum()), ELSEWHERE: int(held[elsewhere].sum())}
+
+
+def _more_than(often: Ints, rows: Ints, limit: Fraction | None) -> Bools:
+    """Where a share is above a limit; nowhere without a limit."""
+    if limit is None:
+        return np.zeros(rows.size, dtype=np.bool_)
+    return np.asarray(often * limit.denominator > rows * limit.numerator)
+
+
+def _looked(report: AuditReport) -> DifferencesFindings | None:
+    """What groups tell, with those that overlap them; None where nobody compared their regions."""
+    found = (run.findings.as_published for run in report.runs if run.findings is not None)
+    return next((one for one in found if isinstance(one, DifferencesFindings)), None)
+
+
+def _unsure(report: AuditReport) -> bool:
+    """Whether nobody knows what perturbed cells hide, or who is in rows that others may overlap."""
+    return _perturbed(report) or not (report.published.exact or _looked(report))
 
 
 def _rows_told(report: AuditReport, shown: _Shown, many: str) -> str:
     """What rows show, in words."""
-    value = sensitive_of(report)
+    whole, columns = sensitive_of(report), [one.name for one in report.published.columns]
     parts = []
-    if shown.single and _perturbed(report):
-        parts.append(f"{shown.single:,} of {many} stand among rows that all show the same {value}")
-    elif shown.single:
-        unless = ", if nothing was perturbed" if "unperturbed" in _untested(report) else ""
+    if shown.same:
+        more = " more" if shown.same[0][0] == whole else ""
+        if _unsure(report):
+            (first, rows), *rest = shown.same
+            told = [f"{rows:,} of {many} stand among rows that all show the same {first}"]
+            parts.append(joined([*told, *(f"{rows:,}{more} among rows with the same {name}" for name, rows in rest)]))
+        else:
+            unless = ", if nothing was perturbed" if "unperturbed" in _untested(report) else ""
+            knowing = "" if report.named else _knowing(report)
+            (first, rows), *rest = shown.same
+            told = [f"the {first} of whoever is in {rows:,} of {many}"]
+            told += [f"the {name} of whoever is in {rows:,}{more}" for name, rows in rest]
+            parts.append(f"{joined(told)} can be read off{knowing}{unless}")
+    over = "" if report.limits.probability is None else limit_told(report.limits.probability)
+    one = " or ".join(columns) if columns and report.subject is not None else whole
+    above, elsewhere = shown.kinds[ABOVE], shown.kinds[ELSEWHERE]
+    if above:
+        who = f"{above:,} more {'row' if above == 1 else 'rows'}" if parts else f"{above:,} of {many}"
+        show = "shows" if above == 1 else "show"
+        parts.append(f"{who} {show} one {one} with a share above {over} among rows like them")
+    if elsewhere and parts:
+        parts.append(f"{elsewhere:,} more would, but whoever fits them may be in rows that overlap them")
+    elif elsewhere:
+        share = f"with a share above {over} among" if over else "in all"
         parts.append(
-            f"the {value} of whoever is in {shown.single:,} of {many} can be read off{_knowing(report)}{unless}"
-        )
-    if shown.above and report.limits.probability is not None:
-        over = limit_told(report.limits.probability)
-        who = f"{shown.above:,} more {'row' if shown.above == 1 else 'rows'}" if parts else f"{shown.above:,} of {many}"
-        show = "shows" if shown.above == 1 else "show"
-        parts.append(f"{who} {show} one {value} with a share above {over} among rows like them")
-    if shown.elsewhere and parts:
-        parts.append(f"{shown.elsewhere:,} more would, but whoever fits them may be in rows that overlap them")
-    elif shown.elsewhere and report.limits.probability is not None:
-        over = limit_told(report.limits.probability)
-        parts.append(
-            f"{shown.elsewhere:,} of {many} show one {value} with a share above {over} among rows like them, but "
-            "whoever fits them may be in rows that overlap them"
+            f"{elsewhere:,} of {many} show one {one} {share} rows like them, but whoever fits them may be in rows that "
+            "overlap them"
         )
     return "; ".join(parts)
 

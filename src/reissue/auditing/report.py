@@ -19,8 +19,9 @@ from reissue.arrays.budget import Budget, Stopped, afresh
 from reissue.arrays.types import Ints
 from reissue.attacks.base import POSTERIORS, Attack, Finding, Findings, Judgement, Limits
 from reissue.attacks.sentences import Witness
-from reissue.auditing.claims import SURENESS, claims_of, frequencies
+from reissue.auditing.claims import claims_of, frequencies
 from reissue.auditing.compared import MISTAKEN, Knowing, Mark, Truth
+from reissue.auditing.conclusions import SURENESS
 from reissue.auditing.contradicted import contradicted, in_lines, rests_on
 from reissue.auditing.contradicted import marked as marked_by_ledger
 from reissue.auditing.criteria import ANATOMISED, Criterion, Judged, criteria_of
@@ -242,7 +243,9 @@ class AuditReport:
     @property
     def _followed(self) -> bool:
         """Whether what is said of how values change ties releases to each other."""
-        return self.knowledge is not None and self.knowledge.change is not None and not self.knowledge.change.free
+        # Where it is not known who is in which group, each release is looked at alone all the same.
+        change = None if self.knowledge is None else self.knowledge.change
+        return change is not None and not change.free and self.published.exact
 
     @property
     def _modelled(self) -> bool:
@@ -284,6 +287,7 @@ class AuditReport:
             sure = any(run.by.proves for run in self.runs if run.judgement.status == "beyond")
             told = "found" if sure or any(one.kind != "sampled" for one in self.findings) else "estimated"
             what = "the releases together tell" if self.together else "single releases tell"
+            what = what if self.leaning.several else "the release tells"
             return f"Not passed: {what} more than the limits allow, as {joined(beyond)} {told}."
         missing = what_is_open(self._lacking, permanent=self._permanent, sets=self._sets)
         if self.above is not None:
@@ -348,7 +352,7 @@ class AuditReport:
         return (
             -(finding.probability or 0.0),
             finding.supposed,
-            SURENESS.index(finding.kind),
+            SURENESS[finding.kind],
             int(shown),
             len(finding.people),
             finding.people,

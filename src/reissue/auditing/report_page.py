@@ -94,7 +94,7 @@ def page(report: AuditReport, naming: Naming) -> str:
         figures=_figures(report),
         undecided=_undecided(report),
         notes=[one for one in report.notes if one not in _not_run(report)],
-        not_covered=not_covered(report.knowledge, report.published),
+        not_covered=not_covered(report.knowledge, report.published, together=report.together),
         left_out=LEFT_OUT if report.truth is not None and report.truth.misled else "",
     )
 
@@ -115,9 +115,11 @@ def _privacy(report: AuditReport, naming: Naming) -> str:
         f"This report names {' and '.join(shown)}: it is private."
         if shown
         else "This report is for the publisher only. People are numbered and values lettered, with new letters in each "
-        "finding. But together with the public files it tells where the releases are weak, and how many rows are "
-        "counterfeits."
+        "finding. But together with the public files it tells where the releases are weak"
     )
+    if not shown:
+        made_up = any((one.members < 0).any() for one in report.published.plain)
+        told += ", and how many rows are counterfeits." if made_up else "."
     if report.truth is not None:
         told += " And it says which of an outsider's conclusions are right, as only the ledger knows."
     return told

@@ -23,7 +23,7 @@ from reissue.auditing.leaning import Leaning
 from reissue.auditing.limits import ACCEPTABLE, limits_of, with_columns
 from reissue.auditing.report import AuditReport, Run, runs_of
 from reissue.auditing.sharing import Sharing, listener_of
-from reissue.errors import ParameterError, listed
+from reissue.errors import ParameterError, count_of, listed
 from reissue.model.knowledge import Knowledge
 from reissue.model.libraries import Library, check_library
 from reissue.model.promise import Promise, Promising, promise_of
@@ -122,7 +122,9 @@ def attacked(
     chosen = [_built(attack, limits, seconds, knowledge) for attack in named]
     if not chosen:
         raise ParameterError("The 'attacks' parameter of audit must name at least one attack.")
+    unused: tuple[str, ...] = ()
     if knowledge is not None:
+        knowledge, unused = _usable(published, knowledge)
         _check_knowledge(published, knowledge)
     # Counterfeits that are known with their values are nobody to any attack.
     seen, beside = without_recognised(published, knowledge)
@@ -156,6 +158,7 @@ def attacked(
         promises=tuple(promised),
         assumptions=assumed,
         marked=marked,
+        remarks=unused,
     )
     return replace(told, library=frames)
 
@@ -307,6 +310,16 @@ def _check(
     if problems:
         raise ParameterError("The parameters of audit do not fit.", problems=problems)
     return accepted
+
+
+def _usable(published: Published, knowledge: Knowledge) -> tuple[Knowledge, tuple[str, ...]]:
+    """What can be used of knowledge where the registry does not fit, so that nobody is looked for; and what cannot."""
+    fits = all(one.carries for one in published.tested if one.name == "registry-complete")
+    if fits or not knowledge.compromised:
+        return knowledge, ()
+    known = count_of(len(knowledge.compromised), "compromised person", "compromised people")
+    words = f"What is known of {known} is not used: the registry does not fit the releases, and nobody is looked for."
+    return replace(knowledge, compromised={}), (words,)
 
 
 def _check_knowledge(published: Published, knowledge: Knowledge) -> None:

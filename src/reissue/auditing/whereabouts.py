@@ -56,6 +56,17 @@ def told(
     return f"{file or f'release {place.release}'} {'lines' if several else 'line'} {lines}"
 
 
+def holds(published: Published, place: Place, person: int, *, supposed: bool) -> bool:
+    """Whether somebody is known to be in a group; `supposed`: or would be in no other of its release."""
+    release = next((one for one in published.plain if one.number == place.release), None)
+    if release is None or not 0 < place.group <= release.group_count:
+        return False
+    listed = np.flatnonzero(release.members == person)
+    here = listed[release.member_groups[listed] == place.group - 1]
+    sure = release.sure is None or bool(release.sure[here].any())
+    return here.size > 0 and (sure or (supposed and listed.size == 1))
+
+
 def places_in(witness: Witness) -> Iterable[Place]:
     """The groups that a derivation names, each once, in its order."""
     return dict.fromkeys(part for sentence in witness.sentences for part in sentence if isinstance(part, Place))

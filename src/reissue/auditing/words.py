@@ -39,7 +39,11 @@ WHAT = {
 
 STATIC = (
     "Values are taken to be static: somebody in several releases has the same value in all. Values that change, "
-    "and values that nobody ever loses, are attacked where it is said which ones are permanent."
+    "and values that nobody ever loses, are attacked where it is said how they change, or which ones are permanent."
+)
+ALONE = (
+    "Values are not known to stay, so that every release is looked at alone: what several tell together is not looked "
+    "at. Where it is said how values change, or which ones nobody ever loses, more can be concluded."
 )
 CHANGING = (
     "All values but the permanent ones are taken to change freely: what one release tells about them tells nothing "
@@ -72,13 +76,15 @@ SETS = (
 )
 
 
-def not_covered(knowledge: Knowledge | None, published: Published | None = None) -> tuple[str, ...]:
-    """What no attack here looks at."""
-    if published is not None and published.sets:
+def not_covered(knowledge: Knowledge | None, published: Published, *, together: bool) -> tuple[str, ...]:
+    """What no attack here looks at; `together`: conclusions are drawn from several releases together."""
+    if published.sets:
         return SETS
     if knowledge is not None and knowledge.change is not None:
         return (MODELLED, *NOT_COVERED)
-    return (CHANGING if knowledge is not None and knowledge.permanent else STATIC, *NOT_COVERED)
+    if knowledge is not None and knowledge.permanent:
+        return (CHANGING, *NOT_COVERED)
+    return (STATIC if together else ALONE, *NOT_COVERED)
 
 
 COUNTED = "values are counted, and no probability is promised"

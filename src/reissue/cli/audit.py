@@ -593,7 +593,7 @@ def _foreign(
     return replace(
         report,
         promises=(),
-        remarks=(*read.notes, *unmatched, *told),
+        remarks=(*read.notes, *unmatched, *report.remarks, *told),
         subject=Subject(
             reading.called or _called(target),
             read.quasi,

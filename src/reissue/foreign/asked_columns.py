@@ -16,6 +16,7 @@ from reissue.foreign.files import ReleaseFiles
 from reissue.foreign.headers import as_option
 from reissue.foreign.option_texts import names_text
 from reissue.foreign.questioned import ENOUGH, ROWS_EACH
+from reissue.model.attributes import Attribute, Intervals
 
 NEARLY = 0.99
 """A column tells a value if so large a share of its rows has the one that it stands for."""
@@ -25,8 +26,8 @@ FILLED = 20
 """So many rows must have another cell than the usual one, where it is filled in for some alone."""
 CODES = frozenset({9, 99, 999, 9999, 8, 98, 998, 97, 997, 7, 77, 777, 88, 888, -1, -7, -8, -9, -99, -999})
 """Numbers that stand for what is not known, or does not apply, in coded tables."""
-MOST = 20
-"""A column of codes has no more different numbers."""
+SMALL, MOST = 9, 20
+"""A column in which codes are so small has no more different numbers."""
 APART = 4
 """So far from the other numbers such codes are."""
 
@@ -68,21 +69,28 @@ def _tells(table: pl.DataFrame, name: str, value: str) -> bool:
     return bool(most[1] >= NEARLY * filled and same <= (1 - FREQUENT) * (table.height - filled))
 
 
-def codes_apart(cells: Sequence[pl.Series]) -> tuple[int, ...]:
-    """The numbers of a column of whole numbers that stand apart, as codes for what is not known do."""
-    distinct = pl.concat([one.unique().cast(pl.String) for one in cells]).drop_nulls().str.strip_chars().unique()
-    distinct = distinct.filter(distinct != "")
-    numbers = distinct.str.replace(r"\\.0$", "").cast(pl.Int64, strict=False)
-    if not numbers.len() or numbers.len() > MOST + len(CODES) or numbers.null_count():
+def codes_apart(parts: Sequence[Attribute]) -> tuple[int, ...]:
+    """The whole numbers of a column that stand apart, as codes for what is not known do: of numbers and of bands."""
+    bounds = [(part.low, part.high) for part in parts if isinstance(part, Intervals)]
+    low, high = (np.concatenate([np.zeros(0), *(one[side] for one in bounds)]) for side in (0, 1))
+    point = (low == high) & np.isfinite(low)
+    numbers = np.unique(low[point])
+    codes = [int(one) for one in numbers if one in CODES]
+    bands = np.concatenate([low[~point], high[~point]])
+    others = np.unique(np.concatenate([numbers[~np.isin(numbers, codes)], bands[np.isfinite(bands)]]))
+    if not codes or others.size < 2 or others.min() < 0:
         return ()
-    found = {int(one) for one in numbers}
-    codes = {one for one in found if one in CODES}
-    others = np.array(sorted(found - codes))
-    if others.size < 2 or others.size > MOST or others.min() < 0:
-        return ()
-    apart = {one for one in codes if one < 0 or one - others.max() >= APART}
-    # Where the numbers go on up to it, it is one of them.
-    return tuple(sorted(one for one in apart if one < 0 or one >= 2 * others.max()))
+    # One number beside bands alone is none of them, however near it is; beside 90+ it may be one.
+    alone = numbers.size == len(codes) and not np.isposinf(high).any()
+    top = others.max()
+    # Where the numbers go on up to it, it is one of them; small ones count things where there are many numbers.
+    return tuple(
+        one
+        for one in codes
+        if one < 0
+        or (alone and one > top)
+        or (one - top >= APART and one >= 2 * top and (one > SMALL or others.size <= MOST))
+    )
 
 
 def code_notes(found: dict[str, tuple[int, ...]], missing: frozenset[str]) -> list[str]:

@@ -255,7 +255,7 @@ def _in_folder(folder: Path, file: str | None, notes: list[str]) -> Found:
         notes.append(f"{passed} with tables beside the files of '{folder.name}' were not read")
         named = []
     elif several:
-        which = several[0] if len(several) == 1 else f"{several[0]}' to '{several[-1]}"
+        which = several[0] if len(several) == 1 else f"{min(several)}' to '{max(several)}"
         raise TableError(
             f"{count_of(len(several), 'folder')} in '{folder}' with more than one table: '{which}'.",
             hint="say which file is the release: --file NAME",

@@ -38,6 +38,8 @@ class ColumnRoles:
     """Texts, in small letters, that mean a missing value wherever they stand."""
     missing_in: Mapping[str, frozenset[str]] = field(default_factory=dict)
     """The same for single columns."""
+    plain_group: bool = False
+    """Whether a column called `group` is one like others, as long as nobody says that it is not."""
 
     def unknown(self, name: str) -> frozenset[str]:
         """What means a missing value in a column, in small letters."""
@@ -79,6 +81,10 @@ class Grouped:
     """How many cells without a value there are in the sensitive columns."""
     lines: Ints | None = None
     """The line of each row of `cells` in its file; None: one after the other from line 2."""
+    by_label: bool = False
+    """Whether a column says which rows belong together."""
+    by_words: bool = False
+    """Whether its cells are other than whole numbers."""
 
     @property
     def rows(self) -> Ints:
@@ -162,6 +168,8 @@ def grouped(files: ReleaseFiles, roles: ColumnRoles) -> Grouped | list[str]:
         weights=weights,
         hidden=hidden,
         lines=lines,
+        by_label=label is not None and files.form == "generalised",
+        by_words=label is not None and not _whole_numbers(frame[label]),
     )
     too_many = int(np.count_nonzero(made.made_up > made.rows))
     if too_many:
@@ -315,7 +323,12 @@ def group_column(frame: pl.DataFrame, roles: ColumnRoles) -> str | None:
     if roles.group is not None:
         return roles.group
     free = GROUP not in roles.sensitive and GROUP not in roles.drop and GROUP not in (roles.quasi or ())
-    return GROUP if free and GROUP in frame.columns else None
+    return GROUP if free and not roles.plain_group and GROUP in frame.columns else None
+
+
+def _whole_numbers(cells: pl.Series) -> bool:
+    """Whether every cell is a whole number."""
+    return bool(cells.cast(pl.String).str.strip_chars().str.contains(r"^\d+$").fill_null(value=False).all())
 
 
 def _pair_of(name: str, columns: Collection[str]) -> str | None:

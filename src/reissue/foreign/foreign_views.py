@@ -28,9 +28,13 @@ UNMATCHED = pl.Schema({"release": pl.Int64, "what": pl.String, "count": pl.Int64
 
 MOST_CANDIDATES = 20_000_000
 """So many pairs of a group and somebody who may be in it are kept, in all releases together."""
-COMPLETE = "everybody in the releases is taken to be in the registry"
+COMPLETE = "everybody in the releases is taken to be in the registry, with one row in each"
 ABSENT = "people are said to be in releases that have no place for them; nobody's presence is taken for certain"
-LACKING = "the registry lacks people; groups are compared by their regions, and nobody's place is concluded"
+LACKING = (
+    "not every row can be that of another person in the registry; groups are compared by their regions, and nobody's "
+    "place is concluded"
+)
+OR_CLASS = ", or suppressed rows belong to published classes"
 
 _NUMBER = re.compile(r"-?(0|[1-9]\d*)(\.\d*[1-9])?")
 """Numbers that are written in one way only: no code that begins with 0, no 1.50, no 1e2."""
@@ -87,16 +91,17 @@ def by_registry(
     of them, or for somebody registered, would depend on how many were made up.
     """
     fitting = _fitting(tables, regions, known, present)
+    rest = any(region.rest is not None for region in regions)
     if any(found.lacking for found in fitting):
         published, _ = by_region(tables, regions)
         told = [(at, what, count) for at, found in enumerate(fitting, start=1) for what, count in found.report]
-        return replace(published, tested=_lacking(fitting)), told, [LACKING]
+        return replace(published, tested=_lacking(fitting, rest=rest)), told, [LACKING]
     values, classes = _Values(tables), people.classes
     counterfeits = 0
     releases = []
     unmatched: Unmatched = []
     every = [match(found, there) for found, there in zip(fitting, present, strict=True)]
-    tested = _tested(every, present)
+    tested = _tested(every, present, rest=rest)
     reports = [one.report for one in every]
     if not all(one.carries for one in tested):
         # Who else is not where they were said to be cannot be told: nobody's presence is taken for certain.
@@ -128,19 +133,20 @@ def by_registry(
     return published, unmatched, [COMPLETE, *([] if all(one.carries for one in tested) else [ABSENT])]
 
 
-def _lacking(fitting: Sequence[GroupCandidates]) -> tuple[Assumption, ...]:
-    """That the registry has everybody, where it has not."""
+def _lacking(fitting: Sequence[GroupCandidates], *, rest: bool) -> tuple[Assumption, ...]:
+    """That the registry has everybody, where it has not; `rest`: suppressed rows were said to belong to no class."""
     groups = sum(found.short for found in fitting)
     rows = count_of(sum(found.lacking for found in fitting), "row is", "rows are")
     why = (
         f"{count_of(groups, 'group has', 'groups have')} fewer candidates in the registry than rows, alone or "
-        f"together; {rows} nobody's in it. It lacks people, or their quasi-identifiers changed."
+        f"together; {rows} nobody's in it. It lacks people, people have several rows, or their quasi-identifiers "
+        f"changed{OR_CLASS if rest else ''}."
     )
     return (Assumption("registry-complete", "refuted", groups, why),)
 
 
-def _tested(matched: Sequence[Matched], present: Sequence[Bools]) -> tuple[Assumption, ...]:
-    """What putting people into groups says about the registry, and about who is said to be there."""
+def _tested(matched: Sequence[Matched], present: Sequence[Bools], *, rest: bool) -> tuple[Assumption, ...]:
+    """What putting people into groups says about the registry, and about who is said to be there; see `_lacking`."""
     fits = "Every row can be somebody's in the registry."
     wrong = sum(one.misplaced for one in matched)
     tested = [Assumption("registry-complete", "holds", evidence=fits)]
@@ -155,8 +161,8 @@ def _tested(matched: Sequence[Matched], present: Sequence[Bools]) -> tuple[Assum
     if any(there.any() for there in present):
         who = count_of(wrong, "person is", "people are")
         why = (
-            f"{who} said to be in a release that has no place for them, or their quasi-identifiers were corrected. "
-            "Nobody's presence is used."
+            f"{who} said to be in a release that has no place for them, or their quasi-identifiers were corrected"
+            f"{OR_CLASS if rest else ''}. Nobody's presence is used."
         )
         good = "Everybody who is said to be in a release has a place there."
         tested.append(

@@ -29,6 +29,7 @@ from reissue.foreign.float_texts import without_point_zero
 from reissue.foreign.foreign_cells import SourceColumn, read_column
 from reissue.foreign.foreign_registry import ForeignRegistry
 from reissue.foreign.foreign_tables import (
+    GROUP,
     ColumnRoles,
     Grouped,
     attribute_names,
@@ -154,6 +155,7 @@ def read_releases(
     known = None if registry is None or person is None else read_cells(registry)
     if known is not None:
         known = _as_the_files(known, files, told)
+    told = replace(told, plain_group=GROUP in told.keep)
     files, told = _chosen(files, told, [] if known is None else known.columns, later)
     roles = told.roles()
     tables = _grouped(files, roles)
@@ -179,7 +181,7 @@ def read_releases(
     regions, of_people = read.regions, read.of_people
     told = told.with_missing(read.guessed)
     value = " and ".join(told.sensitive)
-    asked_about = [*value_doubts(tables, value), *value_notes(tables, value)]
+    asked_about = [*value_doubts(tables, value), *value_notes(tables, value), *_group_doubts(tables, roles)]
     if not named and people is None:
         asked_about += telling_notes(files, names, told.sensitive)
         asked_about += [] if roles.quasi is not None else _many_notes(tables[-1], names)
@@ -187,7 +189,7 @@ def read_releases(
     doubts = [*asked_about, *first, *read.doubts, *(of_rows if suppressed is None else [])]
     notes = [*doubts, *(of_rows if suppressed is not None else []), *_hidden_notes(tables, told.sensitive)]
     notes += [*later, *read.asides]
-    notes += [*_role_notes(files, roles, names), *read.hows]
+    notes += [*_role_notes(tables, roles, names), *read.hows]
     regions = with_rest(tables, regions, suppressed)
     if named:
         published, unmatched = by_name(tables, people)
@@ -369,7 +371,7 @@ def _regions(
         doubts += column.doubts
         guessed[name] = column.missing
         if column.kind == "numbers":
-            codes[name] = codes_apart([tables[at].cells[name] for at in having])
+            codes[name] = codes_apart(column.parts[: len(having)])
         if column.kind == "dates":
             found = dict(zip(having, map(_newest, column.parts), strict=False))
             newest[name] = [found.get(at) for at in range(len(tables))]
@@ -415,14 +417,31 @@ def _many_notes(last: Grouped, names: Sequence[str]) -> list[str]:
     ]
 
 
-def _role_notes(files: Sequence[ReleaseFiles], roles: ColumnRoles, names: Sequence[str]) -> list[str]:
+def _group_doubts(tables: Sequence[Grouped], roles: ColumnRoles) -> list[str]:
+    """Whether a column called `group` may be one like others: its cells are labels, or rows of one group differ."""
+    if not _by_called_group(tables, roles):
+        return []
+    why = "its cells are no whole numbers" if any(table.by_words for table in tables) else ""
+    if any(table.owner is not None for table in tables):
+        why = "rows of one group have different cells"
+    told = f"the column '{GROUP}' is taken to say which rows belong together, and {why}"
+    return [f"{told}; --keep {GROUP} if it is a column like others"] if why else []
+
+
+def _role_notes(tables: Sequence[Grouped], roles: ColumnRoles, names: Sequence[str]) -> list[str]:
     notes = (
         [] if roles.quasi is not None else [f"quasi-identifiers are all columns without another role: {listed(names)}"]
     )
-    first = files[0].tables.get("quasi", files[0].tables.get("table", pl.DataFrame()))
-    if roles.group is None and "group" in first.columns and "group" not in attribute_names(first, roles):
-        notes.append("the column 'group' says which rows belong together")
+    if _by_called_group(tables, roles) and not _group_doubts(tables, roles):
+        notes.append(
+            f"the column '{GROUP}' says which rows belong together; --keep {GROUP} if it is a column like others"
+        )
     return notes
+
+
+def _by_called_group(tables: Sequence[Grouped], roles: ColumnRoles) -> bool:
+    """Whether rows belong together by a column that nobody named, but that is called so."""
+    return roles.group is None and any(table.by_label for table in tables)
 
 
 def _hidden_notes(tables: Sequence[Grouped], sensitive: Sequence[str]) -> list[str]:

@@ -32,6 +32,8 @@ class ToldColumns:
     counts: str | None
     left: tuple[str, ...] = ()
     """What was left out because it was questioned."""
+    plain_group: bool = False
+    """Whether a column called `group` is one like others."""
     mistakable: tuple[str, ...] = ()
     """What was left out at once, as it would be mistaken for a column beside it."""
 
@@ -145,6 +147,7 @@ class ToldColumns:
             self.counts,
             self.missing,
             self.missing_in,
+            self.plain_group,
         )
 
     def unknown(self, name: str) -> frozenset[str]:

@@ -165,6 +165,26 @@ class Memberships:
         return table
 
     @cached_property
+    def sure_place(self) -> npt.NDArray[np.int32]:
+        """The same of those who are certainly in a group; -1 for all others."""
+        if all(release.sure is None for release in self.releases):
+            return self.place
+        table = np.full((len(self.releases), self.people.size), NOWHERE, dtype=np.int32)
+        for at, release in enumerate(self.releases):
+            here = slice(None) if release.sure is None else release.sure
+            table[at, self.member[self.entries(at)][here]] = release.member_groups[here]
+        return table
+
+    @cached_property
+    def only_place(self) -> npt.NDArray[np.int32]:
+        """The same of those whom one group of a release lists and no other: they are there, if they are in it."""
+        table = self.place.copy()
+        for at in range(len(self.releases)):
+            often = np.bincount(self.member[self.entries(at)], minlength=self.people.size)
+            table[at, often > 1] = NOWHERE
+        return table
+
+    @cached_property
     def histories(self) -> Histories:
         """Everybody's histories, where everybody is in one group of a release at most."""
         return Histories.of(self)

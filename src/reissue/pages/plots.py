@@ -113,8 +113,12 @@ def bar_plot(
         kind = "bar strong" if place in strong else "bar"
         shapes.append(Block(at_x(place) - wide / 2, at_y(value), wide, at_y(0) - at_y(value), kind))
         told = _told(value, shares)
-        if value and breadth(told, TEXT) < step:
-            shapes.append(Words(at_x(place), at_y(value) - 3, told, "figure", "middle"))
+        # Where the bars beside it end well below, a figure may be wider than its own.
+        beside = [at_y(bars[one][1]) for one in (place - 1, place + 1) if 0 <= one < len(bars)]
+        room = 2 * step if all(y > at_y(value) + TEXT for y in beside) else step
+        if value and (wide_told := breadth(told, TEXT)) < room:
+            middle = min(at_x(place), LEFT + across - wide_told / 2)
+            shapes.append(Words(middle, at_y(value) - 3, told, "figure", "middle"))
     shapes += _places([name for name, _ in bars], at_x, step, height - BOTTOM + 14)
     shapes.append(Words(LEFT + across / 2, height - 6, x, "soft", "middle"))
     return Picture(title, description, width, height, tuple(shapes))

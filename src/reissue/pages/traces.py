@@ -42,7 +42,7 @@ class Stop:
     more: int = 0
     """How many values it shows beside those that have a chip."""
     through: bool = True
-    """Whether the person is in it; else it is only compared with."""
+    """Whether the person is known to be in it; else they may be, or it is only compared with."""
 
 
 def has_room(below: str) -> bool:

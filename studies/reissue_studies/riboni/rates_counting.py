@@ -20,7 +20,7 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
-from reissue.attacks.worlds.worlds import Worlds
+from reissue.attacks.worlds.worlds import Worlds, WorldsFindings
 from reissue.errors import InternalError, ParameterError, count_of
 from reissue.model.knowledge import Knowledge
 from reissue.model.published import Published
@@ -198,6 +198,8 @@ class Secrets:
             for person, value in zip(people[compromised].tolist(), self.value[compromised].tolist(), strict=True)
         }
         attacked = Worlds(seconds=None, entries=ENTRIES, draws=0).run(self.published, Knowledge(compromised=known))
+        if not isinstance(attacked, WorldsFindings):
+            raise InternalError("static values of people whose groups are known are followed through all releases")
         return np.isin(people, attacked.certain_people), not attacked.undecided
 
 

@@ -57,6 +57,8 @@ BESIDE = 5
 """So many differences of each kind are told beside groups that tell by themselves."""
 STEPS = 3.0
 """How many steps of work a class takes."""
+CERTAIN = 1 - Fraction(1, 10**12)
+"""The limit where none is set: nobody may be certain."""
 NEWCOMERS: tuple[AssumptionName, ...] = ("nobody-leaves", "values-stay", "cells-stay")
 """What it rests on that newcomers have what a part has more than before."""
 
@@ -218,6 +220,11 @@ class DifferencesFindings(Findings):
     def _perturbed(self) -> bool:
         return "unperturbed" in self._dropped
 
+    @property
+    def _rest(self) -> bool:
+        """Whether somebody said of a release that its suppressed rows belong to no published class."""
+        return any(one.space is not None and one.space.rest is not None for one in self.published.releases)
+
     def _rests(self, number: int) -> tuple[AssumptionName, ...]:
         """What it rests on that whoever fits a class of a release is in it."""
         space = self.published.releases[number].space
@@ -260,10 +267,11 @@ class DifferencesFindings(Findings):
         """What came, went and changed from each release to the next; see `differences_ledger.LEDGER`."""
         return ledger_of(self.published, self.steps, self.corrected)
 
-    def classes(self, limit: Fraction) -> pl.DataFrame:
-        """For each release how many rows are in groups that tell by themselves; see `differences_ledger.CLASSES`."""
-        rows = [rows_told(one, limit) for one in self.shares]
-        return pl.DataFrame(rows, schema=CLASSES, orient="row")
+    def classes(self, limit: Fraction, column: str | None = None) -> pl.DataFrame:
+        """For each release how many rows are in groups that tell by themselves, of whole records or of a `column`
+        alone; see `differences_ledger.CLASSES`."""
+        shares = self.shares if column is None else self.columns[column]
+        return pl.DataFrame([rows_told(one, limit) for one in shares], schema=CLASSES, orient="row")
 
     def tables(self, limits: Limits) -> Mapping[str, pl.DataFrame]:
         """The groups of each release by themselves, and the ledger of steps."""
@@ -274,6 +282,9 @@ class DifferencesFindings(Findings):
                 limits.probability
             )
         }
+        for column, limit in _of_columns(limits):
+            told = limit_told(limit) if limit < CERTAIN else "certainty"
+            found[f"Rows in groups that tell of '{column}' by themselves (limit {told})"] = self.classes(limit, column)
         return {**found, "From each release to the next, at least": self.ledger} if self.steps else found
 
     @property
@@ -295,14 +306,14 @@ class DifferencesFindings(Findings):
         if limit is None:
             return Judgement("not asked", "No limit was given that this attack could be held against.")
         classes = self.classes(limit)
-        words = steps_told(self.ledger) if self.steps else []
+        words = steps_told(self.ledger, rest=self._rest) if self.steps else []
         doubtful = int(classes["not_known"].sum())
         if self._perturbed:
             words.insert(0, "Cells are said to be perturbed: what groups show tells nobody's value for certain.")
             return Judgement("undecided", " ".join(words))
         findings, count = self._of_classes(limits, most)
         newcomers, new_count = self._of_newcomers(limit, most)
-        words = [*self._in_words(classes, limit), *words]
+        words = [*self._in_words(classes, limit), *self._of_columns_in_words(limits), *words]
         if new_count and self._sure:
             people = int(self._too_likely(limit)["people"].sum())
             words.append(f"{count_of(people, 'newcomer')} can be tied to a value beyond the limit.")
@@ -342,15 +353,25 @@ class DifferencesFindings(Findings):
         elif doubtful:
             yield f"Of {doubtful:,}{more} it is not known, as their groups overlap others."
 
+    def _of_columns_in_words(self, limits: Limits) -> Iterator[str]:
+        """What groups tell of single columns, where several are sensitive."""
+        for column, limit in _of_columns(limits):
+            classes = self.classes(limit, column)
+            rows, above, single = (int(classes[name].sum()) for name in ("rows", "above", "one_value"))
+            if above:
+                told = f"likelier than {limit_told(limit)}" if limit < CERTAIN else "certain"
+                yield (
+                    f"Of '{column}' alone {above:,} of {rows:,} rows are in groups in which one value is {told} for "
+                    f"whoever is in them: {single:,} with one value only."
+                )
+
     def _of_classes(self, limits: Limits, most: int) -> tuple[list[Finding], int]:
         """The groups that tell most, each cell once, and how many cells there are."""
         found: list[tuple[float, int, int, int, str | None, ClassShares]] = []
         count = 0
-        own = dict(limits.columns or ())
-        views = [(None, self.shares, limits.probability), *((n, s, own.get(n)) for n, s in self.columns.items())]
+        asked = CERTAIN if limits.probability is None else limits.probability
+        views = [(None, self.shares, asked), *((name, self.columns[name], own) for name, own in _of_columns(limits))]
         for column, shares, limit in views:
-            if limit is None:
-                limit = Fraction(1) - Fraction(1, 10**12)
             chosen = [np.flatnonzero(one.above(limit)) for one in shares]
             first = _newest(
                 [self.cells.cell[at][groups] for at, groups in enumerate(chosen)],
@@ -439,6 +460,11 @@ class DifferencesFindings(Findings):
             of_event(one, two, row, sure=self._sure),
             rests_on=tuple(dict.fromkeys((*NEWCOMERS, *self._rests(row["step"] + 1), *self._rests(row["step"])))),
         )
+
+
+def _of_columns(limits: Limits) -> list[tuple[str, Fraction]]:
+    """Where several columns are sensitive, each with its limit."""
+    return [(name, CERTAIN if limit is None else limit) for name, limit in limits.columns or ()]
 
 
 def _newest(cells: list[Ints], values: list[Ints]) -> list[Bools]:

@@ -35,6 +35,9 @@ before; `leavers` and `leavers_alone` likewise; `single_changes`: one value less
 `links` are rows alone in their part in both releases, `changes_on_links` those of them with another value. `corrected`
 may be rows whose quasi-identifiers were corrected."""
 
+ISOLATED = {"newcomers": "newcomer", "leavers": "leaver", "single_changes": "single change"}
+"""What stands out alone, by its column of `LEDGER`."""
+
 
 def rows_told(shares: ClassShares, limit: Fraction) -> tuple[int, ...]:
     """A release as `CLASSES` has it."""
@@ -71,14 +74,16 @@ def ledger_of(published: Published, steps: Sequence[ReleaseStep], corrected: Seq
     return pl.DataFrame(rows, schema=LEDGER, orient="row")
 
 
-def steps_told(ledger: pl.DataFrame) -> list[str]:
-    """The ledger in a few sentences."""
+def steps_told(ledger: pl.DataFrame, *, rest: bool) -> list[str]:
+    """The ledger in a few sentences; `rest`: somebody said that suppressed rows belong to no published class."""
     total = dict(zip(ledger.columns, ledger.sum().row(0), strict=True))
-    came, changes = count_of(total["came"], "row"), count_of(total["single_changes"], "single change")
+    came = count_of(total["came"], "row")
+    new, left, changes = (count_of(total[name], one) for name, one in ISOLATED.items())
+    unless = ", and if suppressed rows belong to no published class" if rest else ""
     told = [
-        f"Unless quasi-identifiers changed or were perturbed, at least {came} came from release to release, "
-        f"{total['gone']:,} went and {total['turned']:,} show another value or are somebody else's; "
-        f"{total['newcomers']:,} newcomers, {total['leavers']:,} leavers and {changes} are isolated."
+        f"Unless quasi-identifiers changed or were perturbed{unless}, at least {came} came from release to release, "
+        f"{total['gone']:,} went and {total['turned']:,} show another value or are somebody else's; isolated are "
+        f"{new}, {left} and {changes}."
     ]
     if total["links"]:
         lone = count_of(total["links"], "lone row", "lone rows")

@@ -119,7 +119,7 @@ class Worlds(Attack):
     @overload
     def run(
         self, published: Published, knowledge: Knowledge | None = None, *, progress: Callable[[str], None] = ...
-    ) -> WorldsFindings | ChangingFindings: ...
+    ) -> WorldsFindings | ChangingFindings | WorldsAlone: ...
 
     @budgeted
     def run(
@@ -128,12 +128,12 @@ class Worlds(Attack):
         knowledge: Knowledge | None = None,
         *,
         progress: Callable[[str], None] = lambda stage: None,
-    ) -> WorldsFindings | ChangingFindings:
+    ) -> WorldsFindings | ChangingFindings | WorldsAlone:
         """Attack a series in which every member has one value: in all releases the same, or as `change` says."""
         if not published.single:
             raise ParameterError(
                 "Worlds needs a view in which every member has exactly one value.",
-                hint="say who is in which group, or give a registry; `Channels` compares regions without people.",
+                hint="say who is in which group, or give a registry; Channels compares regions without people.",
             )
         effort = Effort(self.seconds, self.entries, self.draws, self.seed)
         knowledge = knowledge or Knowledge()
@@ -150,6 +150,11 @@ class Worlds(Attack):
                 "What counterfeits cannot be helps Worlds only where it is known who is in which group.",
                 hint="leave 'counterfeits' out of the knowledge.",
             )
+        if knowledge.change is not None and not published.exact:
+            # Courses lead through one group of a release. Where it is not known which, each release speaks for itself.
+            if len(published.releases) > 1:
+                return alone(published, knowledge, self._of_one)
+            knowledge = replace(knowledge, change=None)
         if knowledge.change is not None:
             need_one_place_each(published)
             return self._changing(published, knowledge.change, (people, values), allowed, effort, progress)
@@ -425,6 +430,10 @@ class WorldsFindings(Findings):
                 unknown = ~np.isin(self.found.people, self.known_people)
                 return ColumnWorlds(column, self.found, self._feared, unknown, self._there, self._explainer)
         raise ParameterError("There is no such sensitive column in the view.", hint="columns are called as published.")
+
+    def column_figures(self, column: str) -> pl.DataFrame:
+        """How likely everybody's likeliest value of a column is."""
+        return self.of_column(column).likeliest
 
     def tables(self, limits: Limits) -> Mapping[str, pl.DataFrame]:
         """What is known of each column, where several are sensitive."""

@@ -15,7 +15,7 @@ import numpy as np
 import polars as pl
 
 from reissue.arrays.types import Ints
-from reissue.attacks.base import POSTERIORS, Finding, Findings, Judgement, Limits
+from reissue.attacks.base import OF_COLUMN, POSTERIORS, Finding, Findings, Judgement, Limits
 from reissue.attacks.figures import RISKS, worst_of_each
 from reissue.attacks.sentences import Witness
 from reissue.attacks.tied import TIED, tied_together
@@ -28,6 +28,10 @@ if TYPE_CHECKING:
     from reissue.attacks.worlds.worlds import WorldsFindings
 
 TOGETHER = "What the releases tell together is not judged: values may change."
+UNPLACED = (
+    "What the releases tell together is not judged: values may change, and that is followed only where it is known who "
+    "is in which group."
+)
 
 
 def alone(
@@ -41,7 +45,7 @@ def alone(
         members = {*release.members.tolist()} if knowledge.counterfeits else set[int]()
         made_up = {number: some for number, some in knowledge.counterfeits.items() if number in members}
         found.append(attack(replace(published, releases=(release,), sets=()), Knowledge(counterfeits=made_up)))
-    return WorldsAlone(published, found, known)
+    return WorldsAlone(published, found, known, TOGETHER if knowledge.change is None else UNPLACED)
 
 
 class WorldsAlone(Findings):
@@ -50,7 +54,9 @@ class WorldsAlone(Findings):
     attack: ClassVar[str] = "Worlds"
     dated = True
 
-    def __init__(self, published: Published, each: Sequence[WorldsFindings], known_people: Ints) -> None:
+    def __init__(
+        self, published: Published, each: Sequence[WorldsFindings], known_people: Ints, together: str = TOGETHER
+    ) -> None:
         self.published = published
         self.each = tuple(each)
         """For every release what was found in it."""
@@ -59,7 +65,8 @@ class WorldsAlone(Findings):
         """The releases."""
         self.searched = (f"{count_of(len(self.each), 'release')}, each by itself",)
         open_ = [f"release {number:,}: {one}" for number, found in self._dated for one in found.undecided]
-        self.undecided = (TOGETHER, *open_)
+        self._together = together
+        self.undecided = (together, *open_)
 
     def __repr__(self) -> str:
         return f"WorldsAlone({len(self.each):,} releases, {len(self.certain):,} people certain in one)"
@@ -100,6 +107,11 @@ class WorldsAlone(Findings):
         known = pl.Series(self.known_people, dtype=pl.Int64).implode()
         return tied_together([frame.filter(~pl.col("person").is_in(known)) for frame in frames])
 
+    def column_figures(self, column: str) -> pl.DataFrame:
+        """How likely everybody's likeliest value of a column is, release by release."""
+        every = [one.column_figures(column).with_columns(release=pl.lit(at, pl.Int64)) for at, one in self._dated]
+        return pl.concat([pl.DataFrame(schema=OF_COLUMN), *every])
+
     @property
     def supposed(self) -> pl.DataFrame:
         """Those of whom what is told of a release supposes that they are in it."""
@@ -113,7 +125,7 @@ class WorldsAlone(Findings):
     def judge(self, limits: Limits, *, most: int = 100) -> Judgement:
         """Beyond, if a release by itself is; else undecided, since nothing is said about several."""
         if not self.each:
-            return Judgement("undecided", TOGETHER)
+            return Judgement("undecided", self._together)
         judged = [(number, one.judge(limits, most=most)) for number, one in self._dated]
         beyond = [(number, one) for number, one in judged if one.status == "beyond"]
         known = {*self.known_people.tolist()}
@@ -129,7 +141,7 @@ class WorldsAlone(Findings):
             which = count_of(len(beyond), "release")
             words = (
                 f"By {which} of {len(self.each):,}, each taken alone, {count_of(people, 'person', 'people')} can be "
-                f"tied to a value they had then, beyond the limits. {TOGETHER}"
+                f"tied to a value they had then, beyond the limits. {self._together}"
             )
             return Judgement("beyond", words, tuple(every[: max(most, 0)]), max(people, 1))
         if all(one.status == "not asked" for _, one in judged):
@@ -137,4 +149,4 @@ class WorldsAlone(Findings):
         words = "No release goes beyond the limits by itself."
         if any(one.status != "within" for _, one in judged):
             words = "No release is seen to go beyond the limits by itself."
-        return Judgement("undecided", f"{words} {TOGETHER}")
+        return Judgement("undecided", f"{words} {self._together}")

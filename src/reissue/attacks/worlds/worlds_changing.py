@@ -17,7 +17,7 @@ import polars as pl
 
 from reissue.arrays.runs import entries_of
 from reissue.arrays.types import Bools, Bytes, Ints
-from reissue.attacks.base import POSTERIORS, Finding, Findings, Judgement, Kind, Limits, together
+from reissue.attacks.base import OF_COLUMN, POSTERIORS, Finding, Findings, Judgement, Kind, Limits, together
 from reissue.attacks.figures import BOUNDED, EXACT, KINDS, RISKS, SAMPLED, Figures, called, limit_told
 from reissue.attacks.sentences import Cell, Part, Person, Place, Sentence, Value, Witness, holding, shortened
 from reissue.attacks.tied import tied_to, tied_together
@@ -291,10 +291,14 @@ class ChangingFindings(Findings):
             return ""
         if self._too_few:
             need = count_of(self.least.low, "person", "people")
-            return (
-                f"The model is refuted: the values of at least {need} changed, and it was said that {self.change.words}"
-            )
-        return f"The model is refuted: no world agrees with the releases where {self.change.words}"
+            shown = f"the values that are shown of at least {need} changed{self._placed}"
+            return f"The model is refuted: {shown}, and it was said that {self.change.words}"
+        return f"The model is refuted: no world agrees with the releases where {self.change.words}{self._placed}"
+
+    @property
+    def _placed(self) -> str:
+        """What it rests on that people are where they are: nothing where the files say it."""
+        return ", if people are where the registry has them" if self.published.tested else ""
 
     @property
     def _too_few(self) -> bool:
@@ -342,7 +346,7 @@ class ChangingFindings(Findings):
         if not self.least.low:
             return ""
         who = count_of(self.least.low, "person", "people")
-        return f" The releases contradict static values: those of at least {who} changed."
+        return f" The releases contradict static values: those shown of at least {who} changed."
 
     def tied(self, limits: Limits) -> pl.DataFrame:
         """Everybody beyond the limits, each with the value and the release that are likeliest."""
@@ -356,6 +360,18 @@ class ChangingFindings(Findings):
             people, release = self.courses.people[self._people[hit]], self._numbers[self.courses.position[slots]]
             frames.append(tied_to(people, runs.positions[rows], release, column=runs.column))
         return tied_together(frames)
+
+    def column_figures(self, column: str) -> pl.DataFrame:
+        """How likely the likeliest value of a column in any release is, for everybody."""
+        if self.refuted:
+            return pl.DataFrame(schema=OF_COLUMN)
+        runs, people = self._column(column), self._people
+        rows = runs.worst[self.courses.of_class[people]]
+        slots = np.searchsorted(runs.starts, rows, side="right") - 1
+        position = pl.Series(runs.positions[rows], dtype=pl.Int64)
+        release = pl.Series(self._numbers[self.courses.position[slots]], dtype=pl.Int64)
+        told = runs.figures.risks(self.courses.people[people], rows)
+        return told.with_columns(position=position, release=release).select(*OF_COLUMN)
 
     def tables(self, limits: Limits) -> Mapping[str, pl.DataFrame]:
         """How many people's values must have changed, and how many are certain in each release."""

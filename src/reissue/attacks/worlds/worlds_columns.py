@@ -15,7 +15,7 @@ import numpy as np
 import polars as pl
 
 from reissue.arrays.types import Bools, Floats, Ints
-from reissue.attacks.base import Finding, Judgement, Kind
+from reissue.attacks.base import OF_COLUMN, Finding, Judgement, Kind
 from reissue.attacks.figures import KINDS, SAMPLED, Figures, limit_told
 from reissue.attacks.sentences import Cell
 from reissue.attacks.tied import tied_to
@@ -132,6 +132,15 @@ class ColumnWorlds:
         hit = self._any(self._beyond(limit))[self._unit]
         positions = self._values[self._likeliest[self._unit[hit]]]
         return tied_to(self._people[hit], positions, column=self.column.name)
+
+    @property
+    def likeliest(self) -> pl.DataFrame:
+        """Everybody's likeliest value of the column; see `base.OF_COLUMN`."""
+        rows = self._likeliest[self._unit]
+        position, release = pl.Series(self._values[rows], dtype=pl.Int64), pl.lit(None, pl.Int64)
+        return (
+            self.figures.risks(self._people, rows).with_columns(position=position, release=release).select(*OF_COLUMN)
+        )
 
     def _finding(self, person: int, unit: int) -> Finding:
         row = int(self._likeliest[unit])

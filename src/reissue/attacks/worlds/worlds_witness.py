@@ -82,8 +82,9 @@ class Explainer:
     ) -> Witness:
         """Why a value is likely for a person: how it was come by. `present`: it is known that he is in a release."""
         agree = "agree with every release" + (" and with what is known of counterfeits" if self._made_known else "")
+        share = "all" if fraction == 1 else fraction or figure
         how = {
-            "exact": f"of all assignments of values to people that {agree}, {fraction or figure}",
+            "exact": f"of all assignments of values to people that {agree}, {share}",
             "sampled": f"of assignments drawn at random that {agree}, about {figure:.3g}",
         }.get(kind, f"at least {figure:.3g} of all assignments that {agree}")
         together = self._together(person)

@@ -76,12 +76,13 @@ def _over_time(published: Published, knowledge: Knowledge, deadline: float | Non
     changing = _changing(knowledge)
     values = Assumption("values-stay", "dropped", evidence=changing) if changing else None
     leaving: Assumption | None = None
+    rest = any(one.space is not None and one.space.rest is not None for one in published.plain)
     if "nobody-leaves" in knowledge.said and not published.sets:
-        leaving, both = _of_people(stayed(published, deadline))
+        leaving, both = _of_people(stayed(published, deadline), rest=rest)
         values = values or both
     elif knowledge.growing is None and published.plain and all(one.space is not None for one in published.plain):
         # What would follow if nobody left is told where nobody is known, so long as nothing contradicts it.
-        supposed, both = _of_people(stayed(published, deadline))
+        supposed, both = _of_people(stayed(published, deadline), rest=rest)
         leaving = supposed if supposed.status == "refuted" and both is None else None
     values = values or _said(_of_values(published, deadline), knowledge)
     told: dict[AssumptionName, Assumption] = {"values-stay": values}
@@ -97,8 +98,9 @@ def _changing(knowledge: Knowledge) -> str:
     return "It is said how values change." if knowledge.change is not None else ""
 
 
-def _of_people(found: Stayed) -> tuple[Assumption, Assumption | None]:
-    """What was found of people who were said to stay, and of their values where both cannot hold."""
+def _of_people(found: Stayed, *, rest: bool) -> tuple[Assumption, Assumption | None]:
+    """What was found of people who were said to stay, and of their values where both cannot hold; `rest`: suppressed
+    rows were said to belong to no published class."""
     if found.people:
         why = f"{count_of(found.people, 'person is', 'people are')} missing from a release after one that they are in."
         return Assumption("nobody-leaves", "refuted", found.people, why), None
@@ -106,14 +108,16 @@ def _of_people(found: Stayed) -> tuple[Assumption, Assumption | None]:
         lost = count_of(found.cells.rows, "row")
         why = (
             f"{_cells(found.cells.sets)} more rows than a later release has places for: {lost} left. Either "
-            "people left, or their quasi-identifiers changed."
+            "people left or had several rows, or their quasi-identifiers changed"
+            f"{', or suppressed rows belong to published classes' if rest else ''}."
         )
         return Assumption("nobody-leaves", "refuted", found.cells.sets, why), None
     if found.values.sets:
         lost = count_of(found.values.rows, "row")
         why = (
             f"{_cells(found.values.sets)} more rows of one value than a later release has places for: {lost} left. "
-            "Not both can hold, that values stay and that nobody leaves."
+            "Not both can hold, that values stay and that nobody leaves, if quasi-identifiers stay"
+            f"{' and suppressed rows belong to no published class' if rest else ''}."
         )
         return (
             Assumption("nobody-leaves", "refuted", found.values.sets, why),
@@ -147,6 +151,8 @@ def _of_values(published: Published, deadline: float | None) -> Assumption:
             f"In {count_of(found.parts, 'part')} of the series there is no way to give everybody one value for all "
             "releases."
         )
+    if published.tested:
+        told.append("That is so if everybody is where the registry, and what was said of who is there, has them.")
     return Assumption("values-stay", "refuted", contradictions, " ".join(told))
 
 

@@ -220,7 +220,8 @@ class Stages:
         # There may be more of them than were foreseen, as attacks at a gate.
         (task,) = (one for one in self._bar.tasks if one.id == self._task)
         total = None if task.total is None else max(task.total, self._begun + 1)
-        self._bar.update(self._task, description=printable(stage), completed=self._begun, total=total)
+        # At once, however short the stage is: what took time is to be seen.
+        self._bar.update(self._task, description=printable(stage), completed=self._begun, total=total, refresh=True)
 
     @contextmanager
     def put_aside(self) -> Iterator[None]:

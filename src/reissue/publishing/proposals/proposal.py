@@ -104,8 +104,7 @@ def propose(
 ) -> Proposal:
     """A policy for these tables, states of one in order; `answer` is asked what is uncertain, and without it defaults
     are taken. `moves` is the command that counts how values move, for a comment."""
-    progress("Reading")
-    frames, as_written = _read(tables)
+    frames, as_written = _read(tables, progress)
     progress("Looking at columns")
     facts = see(frames, as_written=as_written)
     _check_columns(facts)
@@ -125,10 +124,11 @@ def propose(
     return found.proposal()
 
 
-def _read(tables: Sequence[Path | pl.DataFrame]) -> tuple[list[pl.DataFrame], bool]:
+def _read(tables: Sequence[Path | pl.DataFrame], progress: Progress) -> tuple[list[pl.DataFrame], bool]:
     """The tables, and whether every column of them can be read as it is written."""
     frames = []
     for table in tables:
+        progress(f"Reading {table.name}" if isinstance(table, Path) else "Reading")
         frame, _ = read_table(table)
         if frame.height == 0:
             raise TableError("The table has no rows to guess from.")

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import os
+import secrets
 import shutil
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Generator, Iterator, Mapping
 from functools import cache
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -13,10 +14,11 @@ from tempfile import TemporaryDirectory
 sys.path.insert(0, str(Path(__file__).parent))  # for what lies beside this file
 
 import polars as pl
-import profiles  # noqa: F401
+import profiles
 import pytest
 import real_data
 import vl_convert
+from chance import CHANCE
 from hypothesis import settings
 
 import reissue as ri
@@ -33,8 +35,31 @@ if os.access(MEMORY, os.W_OK) and shutil.disk_usage(MEMORY).free > 4 << 30:
 
 
 def pytest_runtest_setup(item: pytest.Item) -> None:
-    """Tests of real data sets run where these are."""
+    """Tests of real data sets run where these are; what every test draws follows from its name."""
+    if not profiles.thorough():
+        CHANCE.begin(item.nodeid)
     real_data.require(item)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_fixture_setup(fixturedef: pytest.FixtureDef[object], request: pytest.FixtureRequest) -> Generator[None]:
+    """What a fixture draws for several tests does not depend on which of them asks for it first."""
+    if fixturedef.scope == "function" or profiles.thorough():
+        return (yield)
+    param = getattr(request, "param", "")
+    before = CHANCE.begin(f"{fixturedef.baseid}::{fixturedef.argname}[{param}]")
+    try:
+        return (yield)
+    finally:
+        CHANCE.back_to(before)
+
+
+@pytest.fixture(scope="session", autouse=True)
+def same_chance() -> Iterator[None]:
+    """Let what is drawn in tests be the same every time."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(secrets, "randbits", CHANCE)
+        yield
 
 
 @pytest.fixture(scope="session", autouse=True)

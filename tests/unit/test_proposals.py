@@ -445,6 +445,40 @@ def test_labels_and_missing_values_of_later_tables_count(tmp_path: Path) -> None
         series.publish(later)
 
 
+def test_labels_that_only_events_of_others_have_count_as_new(tmp_path: Path) -> None:
+    """Somebody's first event has a segment 2; no event that stands for a person has, until the next table."""
+    first = clinic(1_200).select("patient_nbr", "gender", "diag_1", stay=pl.lit(2), segment=pl.lit(1))
+    early = first.head(1).with_columns(stay=pl.lit(1), segment=pl.lit(2))
+    tables = [
+        pl.concat([first, early]),
+        first.with_columns(segment=pl.when(pl.int_range(pl.len()) < 2).then(2).otherwise(1)),
+    ]
+    found = propose(tables)
+    policy = policy_of(found, tmp_path)
+    assert policy.schema.events == ri.Events("stay", "last")
+    assert policy.schema.quasi["segment"] == ri.Categorical(new="accept")
+    assert not any("new label" in line for line in found.warnings)
+
+
+def test_what_refuses_a_table_altogether_is_said_once() -> None:
+    table = clinic(1_200).select("patient_nbr", "age", "gender", "diag_1")
+    found = propose([table, table.with_columns(pl.col("age") + 0.5)])
+    assert len([line for line in found.warnings if "will refuse" in line]) == 1
+
+
+def test_hierarchies_of_columns_that_are_left_out_are_not_written(tmp_path: Path) -> None:
+    rng = np.random.default_rng(4)
+    days = [date(2026, 1, 1) + timedelta(days=int(day)) for day in rng.integers(0, 60, 3_000)]
+    table = clinic(3_000).select(
+        "patient_nbr", "age", "gender", "diag_1", admitted=pl.Series(days).dt.to_string("%d/%m/%Y")
+    )
+    kept = propose([table])
+    assert [name for name in kept.files if "admitted" in name] == ["policy.admitted.csv"]
+    told = table.with_columns(diag_1=pl.Series([DIAGNOSES[day.toordinal() % 8] for day in days]))  # a day tells it
+    left = propose([told])
+    assert roles(left)["admitted"] == "drop" and [*left.files] == ["policy.age.csv"]
+
+
 def test_a_column_that_is_not_in_every_table_is_left_out() -> None:
     table = clinic(1_200).select("patient_nbr", "age", "gender", "diag_1", "readmitted")
     found = propose([table, table.drop("readmitted")])

@@ -295,7 +295,7 @@ class _Search:
             if isinstance(made, int):
                 ahead = self._ahead(draught)
                 if not isinstance(ahead, ReissueError):
-                    loud = [*([attempt.note] if attempt.note else []), *ahead, *self._costs(draught)]
+                    loud = [*([attempt.note] if attempt.note else []), *ahead, *self._costs(draught, ahead)]
                     return self._proposal(replace(draught, notes=(*self._notes(), *loud)), attempt, made, loud)
                 made = ahead
             refused = made
@@ -567,12 +567,22 @@ class _Search:
             guesses=tuple(guesses.values()),
             events=self.who.events,
             missing={name for name, facts in self.facts.items() if facts.missing},
-            unseen={name for name, facts in self.facts.items() if facts.unseen},
-            hierarchies=self.hierarchies,
+            unseen={name for name, facts in self.facts.items() if facts.unseen} | self._new_to_people(guesses),
+            hierarchies={name: one for name, one in self.hierarchies.items() if guesses[name].role == "quasi"},
             method=attempt.method,
             notes=self._notes(),
             checks=self._checks(),
         )
+
+    def _new_to_people(self, guesses: Mapping[str, Guess]) -> set[str]:
+        """What an outsider may know, with labels that nobody has in the first table: an event may have them there, but
+        not one that stands for a person."""
+        quasi = [name for name, guess in guesses.items() if guess.role == "quasi"]
+        if self.who.events is None or len(self.states) == 1 or not quasi:
+            return set()
+        states = [state.select(one for one in quasi if one in state.columns) for state in self.states]
+        first, whole = states[0], together(states)
+        return {one for one in first.columns if whole[one].drop_nulls().n_unique() > first[one].drop_nulls().n_unique()}
 
     def _checks(self) -> dict[str, tuple[str, str]]:
         """Thresholds of checks that the tables given would not pass; said once."""
@@ -630,8 +640,9 @@ class _Search:
             notes.append(f"`publish` will refuse a table under this policy: {' '.join([error.what, *error.problems])}")
         return notes
 
-    def _costs(self, draught: Draught) -> list[str]:
-        """What the checks of costs will refuse, from releases of all tables that are made and thrown away.
+    def _costs(self, draught: Draught, said: Sequence[str]) -> list[str]:
+        """What the checks of costs will refuse, from releases of all tables that are made and thrown away; what is
+        `said` already is not said again.
 
         What `publish` would refuse only when the first release is out must be known before.
         """
@@ -643,7 +654,9 @@ class _Search:
         found: dict[str, list[tuple[int, str]]] = {}
         for number, why in costs_ahead(tables, policy):
             if isinstance(why, ReissueError):
-                found[""] = [(number, " ".join([why.what, *why.problems]))]
+                told = " ".join([why.what, *why.problems])
+                if not any(one.endswith(told) for one in said):
+                    found[""] = [(number, told)]
             else:
                 found.setdefault(why.name, []).append((number, f"{why}."))
         return [_refused_tables(each) for each in found.values()]
@@ -680,7 +693,7 @@ class _Search:
     def _proposal(self, draught: Draught, attempt: _Attempt, rows: int, loud: Sequence[str]) -> Proposal:
         return Proposal(
             text=policy_text(draught),
-            files={file: drawn.csv() for file, drawn in self.hierarchies.values()},
+            files={file: drawn.csv() for file, drawn in draught.hierarchies.values()},
             guesses=tuple(draught.guesses),
             method=attempt.method,
             answered=tuple(self._told_of(attempt)),

@@ -464,6 +464,17 @@ def test_labels_that_only_events_of_others_have_count_as_new(tmp_path: Path) -> 
     assert not any("new label" in line for line in found.warnings)
 
 
+def test_how_many_people_stand_alone_is_said() -> None:
+    table = clinic(1_500).select("patient_nbr", "gender", "diag_1")
+    one = table.with_columns(gender=pl.when(pl.int_range(pl.len()) == 0).then(pl.lit("X")).otherwise("gender"))
+    for own, words in (
+        (table, "exactly, and everybody shares theirs with somebody else in the first table; k = 10 makes regions"),
+        (one, "exactly, and 1 of 1,500 people is the only one with theirs: whoever knows somebody's finds their row"),
+    ):
+        (told,) = [one.question.taken for one in propose([own]).answered if one.question.key == "regions"]
+        assert words in told
+
+
 def test_what_refuses_a_table_altogether_is_said_once() -> None:
     table = clinic(1_200).select("patient_nbr", "age", "gender", "diag_1")
     found = propose([table, table.with_columns(pl.col("age") + 0.5)])

@@ -493,8 +493,7 @@ class _Search:
                 taken=f"quasi-identifiers are published as regions of at least {K} people, since days and postcodes "
                 "are as good as names"
                 if fine
-                else f"quasi-identifiers are published exactly, and {self._standing_alone()} the only one with theirs: "
-                f"whoever knows somebody's finds their row, and their value among m; k = {K} makes regions",
+                else f"quasi-identifiers are published exactly, and {self._standing_alone()}; k = {K} makes regions",
             )
         )  # fmt: skip
         return K if answer == "regions" else None
@@ -503,7 +502,12 @@ class _Search:
         """How many people of the first table are the only one with their quasi-identifiers."""
         first, known = self.states[0], [name for name, guess in self.guesses.items() if guess.role == "quasi"]
         alone = int(first.select(pl.struct(known).is_unique().sum()).item()) if known else 0
-        return f"{alone:,} of {count_of(first.height, 'person', 'people')} {'is' if alone == 1 else 'are'}"
+        if not alone:
+            return "everybody shares theirs with somebody else in the first table"
+        return (
+            f"{alone:,} of {count_of(first.height, 'person', 'people')} {'is' if alone == 1 else 'are'} the only one "
+            "with theirs: whoever knows somebody's finds their row, and their value among m"
+        )
 
     def _changes(self, columns: Sequence[str]) -> Changes | None:
         return changes_in(self.states, self.who.person, columns) if len(self.states) > 1 else None

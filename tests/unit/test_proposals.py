@@ -475,6 +475,15 @@ def test_how_many_people_stand_alone_is_said() -> None:
         assert words in told
 
 
+def test_a_file_without_names_of_columns_is_refused(tmp_path: Path) -> None:
+    clinic(300).select("patient_nbr", "age", "gender", "diag_1").write_csv(tmp_path / "a.csv", include_header=False)
+    with pytest.raises(
+        ri.errors.TableError, match=r"The first line of 'a\.csv' seems to be somebody's record"
+    ) as caught:
+        propose([tmp_path / "a.csv"])
+    assert not any(name in str(caught.value) for name in DIAGNOSES)
+
+
 def test_what_refuses_a_table_altogether_is_said_once() -> None:
     table = clinic(1_200).select("patient_nbr", "age", "gender", "diag_1")
     found = propose([table, table.with_columns(pl.col("age") + 0.5)])

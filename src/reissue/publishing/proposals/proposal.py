@@ -23,7 +23,7 @@ from pathlib import Path
 
 import polars as pl
 
-from reissue.errors import Infeasible, ReissueError, TableError, count_of, listed
+from reissue.errors import Infeasible, ReissueError, TableError, count_of, listed, printable
 from reissue.model.schema import RESERVED
 from reissue.model.toml_text import quoted
 from reissue.publishing.checking.looking_ahead import costs_ahead, looking_ahead
@@ -133,6 +133,12 @@ def _read(tables: Sequence[Path | pl.DataFrame], progress: Progress) -> tuple[li
         frame, _ = read_table(table)
         if frame.height == 0:
             raise TableError("The table has no rows to guess from.")
+        if isinstance(table, Path) and _headless(frame):
+            raise TableError(
+                f"The first line of '{printable(table.name)}' seems to be somebody's record, and not the names of "
+                "columns: most of what stands there occurs again below.",
+                hint="give the file a first line with the name of each column.",
+            )
         if isinstance(table, Path) and _as_written(table) and _zeros_before_digits(table):
             whole = [column.name for column in frame if column.dtype.is_integer()]
             written, _ = read_table(table, text=whole)
@@ -143,6 +149,12 @@ def _read(tables: Sequence[Path | pl.DataFrame], progress: Progress) -> tuple[li
             )
         frames.append(frame)
     return frames, all(map(_as_written, tables))
+
+
+def _headless(frame: pl.DataFrame) -> bool:
+    """Whether names of columns are rather values of them."""
+    texts = frame.head(10_000).select(pl.all().cast(pl.String, strict=False))
+    return 2 * sum(bool((column == column.name).any()) for column in texts) > texts.width
 
 
 def _zeros_before_digits(table: Path) -> bool:

@@ -475,6 +475,15 @@ def test_how_many_people_stand_alone_is_said() -> None:
         assert words in told
 
 
+def test_labels_that_differ_in_case_alone_are_told() -> None:
+    table = clinic(1_500).select("patient_nbr", "age", "gender", "diag_1")
+    mixed = table.with_columns(gender=pl.when(pl.int_range(pl.len()) < 40).then(pl.lit("f ")).otherwise("gender"))
+    assert propose([table]).notes == ()
+    assert propose([table, mixed]).notes == (
+        "'gender': 1 label differs from another in case or blanks alone; write each in one way",
+    )
+
+
 def test_a_file_without_names_of_columns_is_refused(tmp_path: Path) -> None:
     clinic(300).select("patient_nbr", "age", "gender", "diag_1").write_csv(tmp_path / "a.csv", include_header=False)
     with pytest.raises(

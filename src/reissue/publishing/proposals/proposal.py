@@ -14,7 +14,7 @@ from __future__ import annotations
 import gzip
 import re
 import tempfile
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from hashlib import blake2b
@@ -309,7 +309,7 @@ class _Search:
                 ahead = self._ahead(draught)
                 if not isinstance(ahead, ReissueError):
                     loud = [*([attempt.note] if attempt.note else []), *ahead, *self._costs(draught, ahead)]
-                    return self._proposal(replace(draught, notes=(*self._notes(), *loud)), attempt, made, loud)
+                    return self._proposal(replace(draught, notes=(*draught.notes, *loud)), attempt, made, loud)
                 made = ahead
             refused = made
         reasons = [] if refused is None else [refused.what, *refused.problems]
@@ -588,7 +588,7 @@ class _Search:
             unseen={name for name, facts in self.facts.items() if facts.unseen} | self._new_to_people(guesses),
             hierarchies={name: one for name, one in self.hierarchies.items() if guesses[name].role == "quasi"},
             method=attempt.method,
-            notes=self._notes(),
+            notes=tuple(self._notes(guesses.values())),
             checks=self._checks(),
         )
 
@@ -619,7 +619,22 @@ class _Search:
             )
         return {"ids_return": (f"{least:g}", why)}
 
-    def _notes(self) -> list[str]:
+    def _notes(self, guesses: Iterable[Guess]) -> list[str]:
+        spelt = [self._spelt(one.column) for one in guesses if one.role in ("quasi", "sensitive")]
+        return [*self._stacked(), *filter(None, spelt)]
+
+    def _spelt(self, name: str) -> str:
+        """That labels of a column which is published differ in case or blanks alone; empty where none do."""
+        labels = [state[name] for state in self.states if name in state.columns and state[name].dtype == pl.String]
+        if not labels:
+            return ""
+        once = pl.concat(labels).drop_nulls().unique()
+        plain = once.str.to_lowercase().str.replace_all(r"\s+", " ").str.strip_chars()
+        more = once.len() - plain.n_unique()
+        differ = f"{count_of(more, 'label differs', 'labels differ')} from {'another' if more == 1 else 'others'}"
+        return "" if not more else f"'{name}': {differ} in case or blanks alone; write each in one way"
+
+    def _stacked(self) -> list[str]:
         if not self.who.stacked or self.who.events is None:
             return []
         order = self.who.events.order
@@ -715,7 +730,7 @@ class _Search:
             guesses=tuple(draught.guesses),
             method=attempt.method,
             answered=tuple(self._told_of(attempt)),
-            notes=tuple(self._notes()),
+            notes=tuple(self._notes(draught.guesses)),
             warnings=tuple(loud),
             changes=self._changes(attempt.columns),
             rows=rows,

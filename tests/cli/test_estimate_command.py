@@ -100,6 +100,7 @@ def test_what_is_printed_and_written(run: Run, clinic: Path, tmp_path: Path) -> 
         (("--release", "7"), "no release 7"),
         (("--hierarchy", "sex"), "column=file"),
         (("--mean",), "no mean"),
+        (("--trend",), "on the command line --value"),
         (("--mean", "--value", "flu"), "does not go with --value"),
         (("--table", "--value", "flu"), "does not go with --value"),
         (("--scores", "s.csv", "--where", "age >= 60"), "does not go with --where"),

@@ -53,6 +53,24 @@ def test_every_file_is_named_tables_first(run: Run, clinic: Path) -> None:
     assert run("export", "clinic", "every", "--all", "--json").data["releases"] == [1, 2]
 
 
+def test_columns_whose_hierarchy_recipients_need_are_named(run: Run, tmp_path: Path) -> None:
+    table = next(iter(hospital(1)))
+    codes = table["zip"].unique().cast(str).to_list()
+    (tmp_path / "zip.csv").write_text("".join(f"{code};{code[:3]}**;*\n" for code in codes))
+    table.with_columns(pl.col("zip").cast(str)).write_csv(tmp_path / "1.csv")
+    (tmp_path / "policy.toml").write_text(
+        POLICY.replace(
+            '[schema.quasi.zip]\nkind = "numeric"', '[schema.quasi.zip]\nkind = "hierarchy"\nfile = "zip.csv"'
+        )
+    )
+    assert run("publish", "clinic", "1.csv", "--policy", "policy.toml").code == 0
+    ran = run("export", "clinic", "sent")
+    assert "note whoever counts by 'zip' needs the hierarchy, which is not in the package" in ran.out
+    assert run("export", "clinic", "again", "--json").data["hierarchies"] == ["zip"]
+    assert run("estimate", "sent", "--by", "zip").code == 2
+    assert run("estimate", "sent", "--by", "zip", "--hierarchy", "zip=zip.csv").code == 0
+
+
 def test_words_of_the_sender(run: Run, clinic: Path) -> None:
     words = (
         "--title",

@@ -121,7 +121,7 @@ def test_a_policy_of_another_method_is_as_good(run: Run, tmp_path: Path, files: 
     [
         (["jan.csv"], "at least two tables"),
         (["jan.csv", "none.csv"], "no file"),
-        (["jan.csv", "odd.csv"], "Table 2 of 2"),
+        (["jan.csv", "odd.csv"], "Table 2 of 2 ('odd.csv')"),
     ],
 )
 def test_tables_that_do_not_do(run: Run, tmp_path: Path, files: list[str], names: list[str], message: str) -> None:

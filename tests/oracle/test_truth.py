@@ -21,6 +21,7 @@ import reissue as ri
 from reissue.attacks.base import Finding
 from reissue.auditing.compared import Counted, Truth
 from reissue.auditing.report import AuditReport
+from reissue.auditing.standing import in_order
 from reissue.model.records import record_text
 from reissue.publishing.adoption import adopt
 from reissue.publishing.checking.thresholds import NOTHING_ASKED
@@ -203,6 +204,10 @@ def test_values_that_changed_mislead_and_are_told(folder: Path) -> None:
     )
     assert [finding.people for finding in report.mistaken] == [(who["Ida"],)]
     assert {finding.people[0] for finding in report.leading} == {who["Alice"], who["Bob"]}
+    # No release contradicts that values stay; the ledger does, and nobody is told otherwise beside that.
+    states = {one.name: state for one, state, _ in in_order(report.assumptions, changed=report.known_to_change)}
+    assert states["values-stay"] == "contradicted by the ledger, which outsiders do not have"
+    assert "contradicted by the ledger" in report.to_html(folder.parent / "states.html").read_text()
     # What the outsider could conclude is judged as before.
     assert not report.passed and report.disclosure.certain == 3
     _nowhere_as_exposed(report, folder.parent / "report.html", [who["Ida"]])

@@ -176,6 +176,13 @@ def test_whole_numbers_are_written_in_one_way(tmp_path: Path, months: list[pl.Da
 def test_plain_forms() -> None:
     same = ["P-0421", "p0421", "P_421", " p 000421 ", "Ｐ４２１", "P.04-21".replace("04-21", "0421")]
     assert plain_forms(pl.Series(same)).unique().to_list() == ["p421"]
+    assert plain_forms(pl.Series(["P-٠٤٢١", "P४२१", "P421"])).unique().to_list() == ["p421"]  # figures of other scripts
+    assert plain_forms(pl.Series(["Straße 1", "STRASSE1", "STRAẞE-01"])).to_list() == [
+        "strasse1",
+        "strasse1",
+        "strasse1",
+    ]
+    assert plain_forms(pl.Series(["ΟΔΟΣ7", "οδος7"])).n_unique() == 1
     hexadecimal = pl.Series(["a01b0002", "a1b00002", "0a0b0c01", "a0b0c010", "01-12", "11-02"])  # all of one length
     assert plain_forms(hexadecimal).n_unique() == 6
     other = pl.Series(["0", "00", "a0", "a00", "10", "100", "---", "", "é1", "e1", "日本", "日-本", None])

@@ -440,10 +440,13 @@ def test_wrong_parameters(months: list[pl.DataFrame], given: dict[str, object], 
         ri.compare(**{"tables": months, "policy": POLICY, "processes": 0, **given})  # type: ignore[arg-type]
 
 
-def test_a_table_that_does_not_fit_is_named_by_its_place(months: list[pl.DataFrame]) -> None:
+def test_a_table_that_does_not_fit_is_named_by_its_place(months: list[pl.DataFrame], tmp_path: Path) -> None:
     with pytest.raises(TableError, match="Table 2 of 2") as raised:
         ri.compare([months[0], months[1].drop("sex")], POLICY, processes=0)
     assert "sex" in str(raised.value.problems)
+    months[1].drop("sex").write_csv(tmp_path / "february.csv")
+    with pytest.raises(TableError, match=r"Table 2 of 2 \('february\.csv'\): The table"):
+        ri.compare([months[0], tmp_path / "february.csv"], POLICY, processes=0)
 
 
 def test_without_a_policy_one_is_proposed(months: list[pl.DataFrame]) -> None:

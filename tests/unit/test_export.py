@@ -364,7 +364,12 @@ def test_periods_are_in_names_and_words(clinic: Path, tmp_path: Path) -> None:
     assert ri.analyse(tmp_path / "sent").count()["release"].to_list() == [1, 2]
     assert ri.verify(tmp_path / "sent").intact
     assert validate(tmp_path / "sent" / "datapackage.json").valid
-    assert "Release 2 (2026-03) of a table" in readme(tmp_path / "public", tmp_path / "alone", 2)
+    text = readme(tmp_path / "public", tmp_path / "alone", 2)
+    assert "Release 2 (2026-03) of a table" in text and "in `0002-2026-03/`, as CSV" in text
+    assert (tmp_path / "alone" / "0002-2026-03" / "table.csv").exists()
+    assert ri.analyse(tmp_path / "alone").count().height == 1
+    assert ri.verify(tmp_path / "alone").intact
+    assert validate(tmp_path / "alone" / "datapackage.json").valid
 
 
 def test_a_corrected_correction_is_not_the_one_to_use(tmp_path: Path) -> None:

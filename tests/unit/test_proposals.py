@@ -115,7 +115,8 @@ def test_diabetes_patients(tmp_path: Path) -> None:
     policy = policy_of(found, tmp_path)
     assert policy.schema.person == "patient_nbr"
     assert policy.schema.events == ri.Events("encounter_id", "last")
-    assert [*policy.schema.sensitive_columns] == ["discharge_disposition_id", "diag_1"]
+    # Beside discharge_disposition_id there would be 1,320 records, of which nothing can be estimated.
+    assert [*policy.schema.sensitive_columns] == ["diag_1"]
     lost = {guess.column for guess in found.lost}
     assert {"diag_2", "A1Cresult", "insulin", "metformin", "examide"} <= lost
 
@@ -337,6 +338,9 @@ def test_a_code_and_its_name_are_published_once() -> None:
     found = propose([table])
     assert roles(found)["DESCRIPTION"] == "sensitive"
     assert [guess.column for guess in found.lost] == ["CODE"]
+    # As many values are not the same ones.
+    found = propose([table.with_columns(pl.col("CODE").shuffle(seed=1))])
+    assert not any("says the same" in guess.why for guess in found.guesses)
 
 
 @pytest.mark.parametrize("rows", [1_500, 90_000])
@@ -443,6 +447,69 @@ def test_labels_and_missing_values_of_later_tables_count(tmp_path: Path) -> None
     with ri.open(tmp_path / "series", policy) as series:
         series.publish(table)
         series.publish(later)
+
+
+def test_labels_that_only_events_of_others_have_count_as_new(tmp_path: Path) -> None:
+    """Somebody's first event has a segment 2; no event that stands for a person has, until the next table."""
+    first = clinic(1_200).select("patient_nbr", "gender", "diag_1", stay=pl.lit(2), segment=pl.lit(1))
+    early = first.head(1).with_columns(stay=pl.lit(1), segment=pl.lit(2))
+    tables = [
+        pl.concat([first, early]),
+        first.with_columns(segment=pl.when(pl.int_range(pl.len()) < 2).then(2).otherwise(1)),
+    ]
+    found = propose(tables)
+    policy = policy_of(found, tmp_path)
+    assert policy.schema.events == ri.Events("stay", "last")
+    assert policy.schema.quasi["segment"] == ri.Categorical(new="accept")
+    assert not any("new label" in line for line in found.warnings)
+
+
+def test_how_many_people_stand_alone_is_said() -> None:
+    table = clinic(1_500).select("patient_nbr", "gender", "diag_1")
+    one = table.with_columns(gender=pl.when(pl.int_range(pl.len()) == 0).then(pl.lit("X")).otherwise("gender"))
+    for own, words in (
+        (table, "exactly, and everybody shares theirs with somebody else in the first table; k = 10 makes regions"),
+        (one, "exactly, and 1 of 1,500 people is the only one with theirs: whoever knows somebody's finds their row"),
+    ):
+        (told,) = [one.question.taken for one in propose([own]).answered if one.question.key == "regions"]
+        assert words in told
+
+
+def test_labels_that_differ_in_case_alone_are_told() -> None:
+    table = clinic(1_500).select("patient_nbr", "age", "gender", "diag_1")
+    mixed = table.with_columns(gender=pl.when(pl.int_range(pl.len()) < 40).then(pl.lit("f ")).otherwise("gender"))
+    assert propose([table]).notes == ()
+    assert propose([table, mixed]).notes == (
+        "'gender': 1 label differs from another in case or blanks alone; write each in one way",
+    )
+
+
+def test_a_file_without_names_of_columns_is_refused(tmp_path: Path) -> None:
+    clinic(300).select("patient_nbr", "age", "gender", "diag_1").write_csv(tmp_path / "a.csv", include_header=False)
+    with pytest.raises(
+        ri.errors.TableError, match=r"The first line of 'a\.csv' seems to be somebody's record"
+    ) as caught:
+        propose([tmp_path / "a.csv"])
+    assert not any(name in str(caught.value) for name in DIAGNOSES)
+
+
+def test_what_refuses_a_table_altogether_is_said_once() -> None:
+    table = clinic(1_200).select("patient_nbr", "age", "gender", "diag_1")
+    found = propose([table, table.with_columns(pl.col("age") + 0.5)])
+    assert len([line for line in found.warnings if "will refuse" in line]) == 1
+
+
+def test_hierarchies_of_columns_that_are_left_out_are_not_written(tmp_path: Path) -> None:
+    rng = np.random.default_rng(4)
+    days = [date(2026, 1, 1) + timedelta(days=int(day)) for day in rng.integers(0, 60, 3_000)]
+    table = clinic(3_000).select(
+        "patient_nbr", "age", "gender", "diag_1", admitted=pl.Series(days).dt.to_string("%d/%m/%Y")
+    )
+    kept = propose([table])
+    assert [name for name in kept.files if "admitted" in name] == ["policy.admitted.csv"]
+    told = table.with_columns(diag_1=pl.Series([DIAGNOSES[day.toordinal() % 8] for day in days]))  # a day tells it
+    left = propose([told])
+    assert roles(left)["admitted"] == "drop" and [*left.files] == ["policy.age.csv"]
 
 
 def test_a_column_that_is_not_in_every_table_is_left_out() -> None:

@@ -519,6 +519,16 @@ def test_what_is_no_table_is_refused(text: str, message: str, tmp_path: Path) ->
     assert "23" not in str(caught.value)
 
 
+def test_cells_of_a_first_line_are_not_proposed_as_names(tmp_path: Path) -> None:
+    rows = "".join(f"{age},{sex},{illness}\n" for age in (31, 32, 33) for sex in "fm" for illness in ("flu", "hiv"))
+    (tmp_path / "1.csv").write_text(f"age,sex,illness\n{rows}")
+    (tmp_path / "2.csv").write_text(rows)
+    for accept in (False, True):
+        with pytest.raises(ReissueError, match="seems to be no header") as caught:
+            read_releases(tmp_path, sensitive="illness", accept_proposals=accept)
+        assert "flu" not in str(caught.value) and "31" not in str(caught.value)
+
+
 @needs("covid_linelists/ontario_raw", stand_in="test_a_line_list_is_read_with_what_was_proposed")
 def test_ontarios_files() -> None:
     foreign = read_releases(FOLDER / "covid_linelists" / "ontario_raw", sensitive="OUTCOME1", accept_proposals=True)

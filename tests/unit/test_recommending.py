@@ -134,6 +134,28 @@ def test_a_weaker_promise_is_named_and_not_taken() -> None:
     assert "a weaker promise than the 1/4 asked for" in told.sentence
 
 
+def test_rare_values_that_are_hidden_less_are_told() -> None:
+    """A limit of 1/2 is for frequent values: among two, rare ones have it too, and among four 1/4."""
+    asked = replace(ASKED, asked=0.5, asked_rare=0.25)
+    four, two = row(bound=0.5, rare=0.25), row("Alternatives, m = 2", bound=0.5, rare=0.5, counts=0.01)
+    told = recommended([two, four, BESIDE], asked)
+    assert told.method == "Alternatives, m = 4" and "rare values" not in told.sentence
+    assert "Also fit: Alternatives, m = 2; this one keeps best to what was asked." in str(told)
+    told = recommended([two, row(bound=0.5, rare=0.25, counts=0.2), BESIDE], asked)
+    assert told.method == "Alternatives, m = 2"
+    assert "of rare values, too, though the policy keeps those to 1/4" in told.sentence
+
+
+def test_what_was_not_tried_in_time_is_named_before_all_else() -> None:
+    late = {"method": "Alternatives, m = 2", "refused": "not tried: the time was up", "late": True}
+    for rows in ([row(), late, BESIDE], [row(counts=0.06), late, BESIDE]):
+        told = recommended(rows, ASKED)
+        assert told.reasons[0] == (
+            "Not tried in time: Alternatives, m = 2. One of them may be better: allow more seconds (--seconds)."
+        )
+        assert "Not tried" not in str(recommended([rows[0], BESIDE], ASKED))
+
+
 def test_two_tables_without_a_link_where_nothing_is_worth_more() -> None:
     flat = {**BESIDE, "slopes": 0}
     told = recommended([row(counts=0.06, slopes=0, kept=0, size=None), flat], ASKED)

@@ -193,7 +193,7 @@ class AuditReport:
             shown = [one for one in shown if (one.name, one.status) != ("values-follow", "refuted")]
             told = contradicted(shown, several=self.leaning.several, doubted=False)
             return ". ".join(one for one in (self._refutation, told) if one)
-        if self.marked and (told := marked_by_ledger(shown, self._changed)):
+        if self.marked and (told := marked_by_ledger(shown, self.known_to_change)):
             return told
         growing = self.knowledge is not None and self.knowledge.growing is not None
         return contradicted(shown, several=self.leaning.several, doubted=self.leaning.doubted, growing=growing)
@@ -202,7 +202,7 @@ class AuditReport:
     def rests_on(self) -> str:
         """What the conclusions rest on, in a sentence; empty where that is the files themselves and nothing else."""
         told = [one for one in self.assumptions if one.name in self._resting]
-        if self.marked and self._changed:
+        if self.marked and self.known_to_change:
             told = [one for one in told if one.name != "values-stay"]
         return rests_on(told)
 
@@ -224,7 +224,7 @@ class AuditReport:
         return f"{told[:1].lower()}{told[1:]}; what each release shows alone is left" if told else ""
 
     @property
-    def _changed(self) -> int:
+    def known_to_change(self) -> int:
         """How many people had values that changed, as a ledger knows that has something to say about this."""
         static = self.truth is not None and self.truth.static and self.leaning.several
         return self.truth.changed if static and self.truth is not None else 0

@@ -171,7 +171,7 @@ def _assumptions(report: AuditReport) -> list[dict[str, str]]:
     """What the conclusions rest on."""
     return [
         {"name": one.name, "words": one.words, "state": state, "kind": mark, "evidence": one.evidence}
-        for one, state, mark in in_order(report.assumptions, report.supposed)
+        for one, state, mark in in_order(report.assumptions, report.supposed, report.known_to_change)
     ]
 
 

@@ -50,7 +50,10 @@ def _assumptions(report: AuditReport) -> str:
     """What conclusions rest on: what is contradicted first."""
     from reissue.auditing.standing import in_order
 
-    return "; ".join(f"{one.name} ({state})" for one, state, _ in in_order(report.assumptions, report.supposed))
+    return "; ".join(
+        f"{one.name} ({state})"
+        for one, state, _ in in_order(report.assumptions, report.supposed, report.known_to_change)
+    )
 
 
 def _short(report: AuditReport, naming: Naming) -> None:

@@ -52,7 +52,7 @@ def export(
       reissue export received/public to-send 2 --format parquet
     """
     from reissue.cli.selecting import note_unless_continued
-    from reissue.errors import ParameterError
+    from reissue.errors import ParameterError, listed
     from reissue.ledger import Ledger
     from reissue.ledger.layout import Layout
     from reissue.publishing.handing_out import export as write_export
@@ -80,10 +80,24 @@ def export(
     if as_json:
         number = made.releases[0] if len(made.releases) == 1 else None
         files = list(map(str, made.files))
-        told = {"number": number, "releases": list(made.releases), "files": files, "chain": made.chain}
+        told: dict[str, object] = {
+            "number": number,
+            "releases": list(made.releases),
+            "files": files,
+            "chain": made.chain,
+        }
+        if made.hierarchies:
+            told["hierarchies"] = list(made.hierarchies)
         print_json({**told, **({"retracted": left_out} if left_out else {})})
         return
     for path in made.files:
         say(f"wrote {path}")
+    if made.hierarchies:
+        say(
+            f"whoever counts by {listed(made.hierarchies)} needs the hierarchy, which is not in the package: send its "
+            "file, too, if its labels may be known",
+            heading="note ",
+            style="yellow",
+        )
     for one, why in left_out.items():
         say(f"release {one} was retracted, and is not in the package: {why}", heading="note ", style="yellow")

@@ -202,6 +202,7 @@ def _situation(series: SeriesTables, policy: Policy, bound: float) -> Situation:
         several_rows=series.several_rows is not None,
         several_columns=len(policy.schema.sensitive_columns) > 1,
         regions=getattr(policy.method, "k", None) if isinstance(policy.method, Alternatives) else None,
+        asked_rare=min(bound, 1 / asked_m(policy)) if isinstance(policy.method, Alternatives) else bound,
         moves_given=isinstance(policy.method, Alternatives) and isinstance(policy.method.change, Mapping),
     )
 

@@ -16,7 +16,8 @@ from reissue.publishing.policy import Policy
 
 _TABLE = re.compile(r"\s*\[")
 _METHOD = re.compile(r"\s*\[\s*[\"']?method[\"']?\s*[\].]")
-_ABOVE = re.compile(r"\s*(series|form)\s*=")
+_ABOVE = re.compile(r"\s*(series|form)\s*=|# Note: `publish` will refuse ")
+"""What is not kept above all tables: it is of the method that is not taken."""
 
 
 def with_comments(text: str, policy: Policy, folder: Path) -> str | None:

@@ -12,14 +12,16 @@ A method is **fit** if it
 
 Of those that are fit, the ones that promise what was asked for go before stronger promises. Weaker ones are taken only
 where nothing that was measured promises as much as was asked; otherwise they are named as what would be fit. Of these
+those that hide rare values as well as was asked go first, and else the sentence says that they do not. Of the others
 the one with the least price is taken: the error of counts times what somebody's own row adds to guesses about them (at
-least a point). Where none is fit, what stands in the way is said, and what to do about it.
+least a point). Where none is fit, what stands in the way is said, and what to do about it. What was not tried in time
+is named before all else.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from reissue.comparing.suggested import NO_LINK
@@ -88,6 +90,8 @@ class Situation:
     """How many people regions of quasi-identifiers are to have, where the policy asks for regions."""
     moves_given: bool = False
     """Whether the policy has a table of change already."""
+    asked_rare: float | None = None
+    """The same of a rare value, where the policy asks for more there: 1/m beside a limit for frequent values."""
 
 
 @dataclass(frozen=True)
@@ -108,6 +112,15 @@ class Recommendation:
 
 def recommended(rows: Sequence[Row], situation: Situation) -> Recommendation:
     """Apply the rules to the rows of a comparison."""
+    told = _by_rules(rows, situation)
+    late = [str(row["method"]) for row in rows if row.get("late")]
+    if not late:
+        return told
+    said = f"Not tried in time: {', '.join(late)}. One of them may be better: allow more seconds (--seconds)."
+    return replace(told, reasons=(said, *told.reasons))
+
+
+def _by_rules(rows: Sequence[Row], situation: Situation) -> Recommendation:
     beside = next((row for row in rows if row["method"] == NO_LINK), {})
     measured = [row for row in rows if row["method"] != NO_LINK and row.get("withheld") is not None]
     failed = {row["method"]: dict(_failed(row, beside, _others(row, measured))) for row in measured}
@@ -117,7 +130,7 @@ def recommended(rows: Sequence[Row], situation: Situation) -> Recommendation:
     if any(row["protects"] and _rank(row, situation.asked) != WEAKER for row in measured):
         fit = [row for row in fit if row not in weaker]
     if fit:
-        best = min(fit, key=lambda row: (_rank(row, situation.asked), price(row)))
+        best = min(fit, key=lambda row: (_rank(row, situation.asked), _less_for_rare(row, situation), price(row)))
         return Recommendation(best["method"], *_taken(best, beside, fit, measured, situation), against)
     if not measured:
         return Recommendation(None, *_nothing_measured(rows, beside, situation), against)
@@ -136,6 +149,12 @@ def _rank(row: Row, asked: float) -> int:
     if abs(row["bound"] - asked) < SAME:
         return AS_ASKED
     return STRONGER if row["bound"] < asked else WEAKER
+
+
+def _less_for_rare(row: Row, situation: Situation) -> bool:
+    """Whether a rare value may become likelier than was asked, though no frequent one does."""
+    rare = row.get("rare")
+    return rare is not None and situation.asked_rare is not None and rare > situation.asked_rare + SAME
 
 
 def _others(row: Row, measured: Sequence[Row]) -> float:
@@ -194,13 +213,13 @@ def _taken(
     best: Row, beside: Row, fit: Sequence[Row], measured: Sequence[Row], situation: Situation
 ) -> tuple[str, tuple[str, ...]]:
     name = best["method"]
-    sentence = f"Take {name}: {_promise(best, situation.asked)}."
+    sentence = f"Take {name}: {_promise(best, situation)}."
     reasons = ["Why: " + "; ".join(_why(best, beside)) + "."]
     others = [row["method"] for row in fit if row is not best]
     if others:
-        reasons.append(
-            f"Also fit: {', '.join(others[:4])}{', ...' if len(others) > 4 else ''}; this one has the best price."
-        )
+        cheapest = all(price(best) <= price(row) for row in fit)
+        why = "this one has the best price" if cheapest else "this one keeps best to what was asked"
+        reasons.append(f"Also fit: {', '.join(others[:4])}{', ...' if len(others) > 4 else ''}; {why}.")
     else:
         reasons.append("No other that was measured is fit.")
     reasons.append("It costs: " + "; ".join(_costs(best)) + ".")
@@ -208,10 +227,13 @@ def _taken(
     return sentence, tuple(reasons)
 
 
-def _promise(row: Row, asked: float) -> str:
+def _promise(row: Row, situation: Situation) -> str:
+    asked = situation.asked
     time = ", at any one time" if row.get("form") == "alternatives" else ""
     words = f"nobody is tied to a value with more than {_share(row['bound'])}{time}, by all releases together"
     rank = _rank(row, asked)
+    if rank == AS_ASKED and _less_for_rare(row, situation):
+        return f"{words}; of rare values, too, though the policy keeps those to {_share(situation.asked_rare or asked)}"
     if rank == AS_ASKED:
         return words
     return f"{words}: a {'stronger' if rank == STRONGER else 'weaker'} promise than the {_share(asked)} asked for"
@@ -291,7 +313,7 @@ def _none_fit(
             reasons.append("No slope of the last table is beyond chance: values hardly depend on what is published.")
         else:
             reasons += [*_steep(safe), *_more_people(safe, beside, situation)]
-        told = f"Publish {TWO_TABLES}: nothing here is worth more to analysts."
+        told = f"Publish {TWO_TABLES}: nothing that was tried is worth more to analysts."
         return told, (*reasons, _over_series(beside))
     ways = [row for row in asked if PROTECTS not in failed[row["method"]]] or asked
     nearest = min(ways, key=lambda row: (len(failed[row["method"]]), row.get("counts") or 1.0))
@@ -347,7 +369,7 @@ def _more_people(safe: Sequence[Row], beside: Row, situation: Situation) -> list
 
 def _nothing_measured(rows: Sequence[Row], beside: Row, situation: Situation) -> tuple[str, tuple[str, ...]]:
     if any(row.get("late") for row in rows):
-        return "Nothing was measured in time.", ("Allow more seconds (--seconds), or fewer people (--people).",)
+        return "Nothing was measured in time.", ("Fewer people take less time, too (--people).",)
     return "No method takes these tables as they are.", tuple(_what_to_do(situation, beside))
 
 

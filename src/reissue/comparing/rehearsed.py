@@ -36,6 +36,7 @@ from reissue.comparing.series_tables import SeriesTables, by_id
 from reissue.comparing.suggested import NO_LINK, Candidate, in_one_line
 from reissue.comparing.truth_behind import TruthBehind, renumbered
 from reissue.errors import GuaranteeBroken, ParameterError, PolicyError, Refused, TableError
+from reissue.methods.alternatives.alternatives import Alternatives
 from reissue.model.domain import GROUP, PERSON
 from reissue.model.grouping import Grouping
 from reissue.publishing.checking.costs import costs
@@ -54,6 +55,7 @@ ROW = pl.Schema(
         "promise": pl.String,
         "protects": pl.Boolean,
         "bound": pl.Float64,
+        "rare": pl.Float64,
         "refused": pl.String,
         "withheld": pl.Float64,
         "counterfeit": pl.Float64,
@@ -142,12 +144,15 @@ def promised(policy: Policy, bound: float) -> Row:
         words = f"{counted} values" if counted else method.name
     else:
         words = f"at most {most}" + ("" if people else " a record")
+    most_likely = float(most) if most is not None else bound
     return {
         "parameters": ", ".join(f"{name} = {_text(value)}" for name, value in method.parameters.items()),
         "form": policy.form,
         "promise": words,
         "protects": people,
-        "bound": float(most) if most is not None else bound,
+        "bound": most_likely,
+        # A limit is for frequent values: of sets every other has one of m places.
+        "rare": min(most_likely, 1 / method.m) if isinstance(method, Alternatives) else most_likely,
     }
 
 

@@ -21,7 +21,7 @@ from reissue.errors import ParameterError, TableError
 from reissue.model.domain import PERSON
 from reissue.model.schema import Numeric, Schema
 from reissue.tables.coding import KnownBefore, code_table
-from reissue.tables.frames import Library, read_table
+from reissue.tables.frames import Library, read_table, which_of
 from reissue.tables.one_event import one_event_each
 from reissue.tables.people import KnownPeople
 
@@ -148,7 +148,7 @@ def read_series(
     found = SeriesTables(schema, tuple(frames), whole, read[0][1], tuple(lists))
     if schema.permanent and any(_repeated(frame, schema.person) for frame in frames):
         return replace(found, several_rows="a person has several rows, and it takes one for each")
-    return replace(found, states=_states(frames, schema))
+    return replace(found, states=_states(frames, schema, tables))
 
 
 def _has_ids(frame: pl.DataFrame, person: str) -> bool:
@@ -175,15 +175,16 @@ def _only(frame: pl.DataFrame, person: str, ids: pl.Series) -> pl.DataFrame:
     return frame.filter(frame[person].cast(pl.String).is_in(ids.implode()) | frame[person].is_null())
 
 
-def _states(frames: Sequence[pl.DataFrame], schema: Schema) -> tuple[pl.DataFrame, ...]:
+def _states(frames: Sequence[pl.DataFrame], schema: Schema, given: Sequence[object]) -> tuple[pl.DataFrame, ...]:
     """Person and value of each table, checked as in a series that goes on from one table to the next."""
     known, ids, coded = KnownBefore(), pl.Series("id", [], dtype=pl.String), []
     for number, frame in enumerate(frames, start=1):
         try:
             found = code_table(frame, schema, known)
         except TableError as error:
-            where = f"Table {number} of {len(frames)}: "
-            raise TableError(where + error.what, problems=error.problems, hint=error.hint) from None
+            raise TableError(
+                f"{which_of(number, given)}: {error.what}", problems=error.problems, hint=error.hint
+            ) from None
         rows = found.snapshot.frame()
         ids = found.new_ids if number == 1 else pl.concat([ids, found.new_ids])
         known = _known(ids, rows[PERSON], found.domain)

@@ -52,6 +52,8 @@ class Exported:
     """Every file: tables first, then what describes them."""
     chain: str
     """What stands for all of it, as export.json has it."""
+    hierarchies: tuple[str, ...] = ()
+    """Columns that were generalised along hierarchies. These are not in it, and whoever counts by them needs them."""
 
 
 def write_package(
@@ -79,7 +81,15 @@ def write_package(
         names = [*(name for name in made.files if name != EXPORT), EXPORT]
         check_free(target, force=force)  # somebody else may have been faster
         put_in_place(made, target)
-    return Exported(target, tuple(one.number for one in releases), tuple(target / name for name in names), chain)
+    lacking = {
+        name: None
+        for one in releases
+        if one.public.has_regions
+        for name, kind in one.public.kinds.items()
+        if kind == "hierarchy"
+    }
+    numbers = tuple(one.number for one in releases)
+    return Exported(target, numbers, tuple(target / name for name in names), chain, tuple(lacking))
 
 
 class _Package:

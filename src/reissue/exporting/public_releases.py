@@ -97,13 +97,18 @@ def releases_to_send(folders: Sequence[Path]) -> list[ReleaseToSend]:
                 f"Release {after.number} does not follow release {before.number}: they are of different series.",
                 hint="export the releases of one series.",
             )
-    return [ReleaseToSend(one, _place(one) if len(found) > 1 else "") for one in found]
+    return [ReleaseToSend(one, _place(one) if len(found) > 1 or _period(one) else "") for one in found]
 
 
 def _place(release: ReleaseFolder) -> str:
     """`0001/`, or `0001-2026-03/` where the record says what time it is about."""
-    period = re.sub(r"[^0-9A-Za-z.-]+", "_", str(release.body.get("period", ""))).strip("-._")
+    period = _period(release)
     return f"{release_name(release.number)}{'-' + period if period else ''}/"
+
+
+def _period(release: ReleaseFolder) -> str:
+    """The period of a release as names of files have it; nothing where there is none."""
+    return re.sub(r"[^0-9A-Za-z.-]+", "_", str(release.body.get("period", ""))).strip("-._")
 
 
 def public_folders(source: Path) -> dict[int, Path]:

@@ -158,8 +158,9 @@ def protection(releases: Sequence[ReleaseToSend]) -> str:
 
 
 def _files(sent: Sent) -> list[str]:
-    several = len(sent.releases) > 1
-    where = "in a folder for each release, " if several else ""
+    where = ""
+    if sent.releases[0].place:
+        where = "in a folder for each release, " if len(sent.releases) > 1 else f"in `{sent.releases[0].place}`, "
     tables = {
         "csv": f"the public tables, {where}as CSV",
         "parquet": f"the public tables, {where}as Parquet, byte for byte as they were published",

@@ -9,7 +9,7 @@ from typing import NoReturn
 
 from reissue.errors import ParameterError, TableError, listed
 from reissue.foreign.files import ReleaseFiles
-from reissue.foreign.foreign_tables import only
+from reissue.foreign.foreign_tables import headless, only
 from reissue.foreign.headers import Proposal, matched, proposals, renamed, without
 from reissue.foreign.spoken_columns import ROLES, ToldColumns
 from reissue.foreign.where import of_releases
@@ -35,7 +35,8 @@ def called_alike(
     spelt = told.spelt(alike)
     asides += [f"'{old}' is called '{new}', as was said" for old, new in rename.items()] + alike.notes
     spoken = spelt.columns
-    every = proposals(alike.files, spoken)
+    cells = _first_records(alike.files)
+    every = [one for one in proposals(alike.files, spoken) if not {one.old, one.new} & cells]
     if every and accept:
         more = {one.old: one.new for one in every}
         notes += [f"'{one.old}' is taken for '{one.new}', as proposed ({one.option}): {one.why}" for one in every]
@@ -45,6 +46,15 @@ def called_alike(
         _refuse(lacking, alike.files, [one for one in every if one.new in spoken], spelt.sensitive)
     notes += [f"'{one.old}' may be '{one.new}' ({one.option}, or --yes): {one.why}" for one in every]
     return alike.files, spelt, rename
+
+
+def _first_records(files: Sequence[ReleaseFiles]) -> set[str]:
+    """What only files without a header have as names: cells of somebody's record, which are not told."""
+    names: dict[bool, set[str]] = {True: set(), False: set()}
+    for one in files:
+        for table in one.tables.values():
+            names[headless(table.columns)].update(table.columns)
+    return names[True] - names[False] if names[False] else set()
 
 
 def _lacking(files: Sequence[ReleaseFiles], told: ToldColumns) -> list[tuple[str, str]]:
@@ -78,7 +88,7 @@ def _refuse(
         )
     every = list(dict.fromkeys(name for table in first.values() for name in table.columns))
     near = list(dict.fromkeys(close for name in wanted for close in get_close_matches(name, every, 2)))
-    near = [name for name in near if name not in wanted]
+    near = [name for name in near if name not in wanted and name not in _first_records(files)]
     meant = f"did you mean {listed(near)}? " if near else ""
     without = {name for name, _ in lacking}
     others = {name for one, table in first.items() if one not in without for name in table.columns}

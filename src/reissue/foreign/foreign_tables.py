@@ -233,9 +233,14 @@ def _column_problems(files: ReleaseFiles, roles: ColumnRoles) -> list[str]:
 
 def only(names: Sequence[str]) -> str:
     """Which columns there are; not where a file seems to have no header, as its first line is somebody's record."""
-    if any(is_plain(name.strip()) or is_plain(name.strip(), "dates") for name in names):
+    if headless(names):
         return "; its first line has numbers or dates, and seems to be no header"
     return f", only {listed(names)}"
+
+
+def headless(names: Sequence[str]) -> bool:
+    """Whether what stands for names of columns seems to be somebody's record, in a file without a header."""
+    return any(is_plain(name.strip()) or is_plain(name.strip(), "dates") for name in names)
 
 
 def _people_problems(roles: ColumnRoles, people: pl.Series | None, weights: Ints | None) -> list[str]:

@@ -33,7 +33,7 @@ from reissue.model.schema import Schema
 from reissue.model.snapshot import Column
 from reissue.model.telling import told
 from reissue.tables.coding import Coder
-from reissue.tables.frames import read_table
+from reissue.tables.frames import read_table, which_of
 from reissue.tables.one_event import one_event_each
 
 MOST = 4
@@ -193,7 +193,7 @@ def _states(tables: Sequence[object], schema: Schema) -> tuple[list[_State], Lib
             values = coder.column(frame[schema.sensitive], schema.sensitive_kind)
         if ids is None or values is None:
             problems = coder.problems or [f"there is no column {listed(lacking)}" if lacking else "it has no rows"]
-            raise TableError(f"Table {number} of {len(tables)} does not fit the policy.", problems=problems)
+            raise TableError(f"{which_of(number, tables)} does not fit the policy.", problems=problems)
         states.append(_State(ids, values))
         domain = Domain(coder.domain)
     return states, libraries[0]

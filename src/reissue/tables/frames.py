@@ -5,7 +5,7 @@ from __future__ import annotations
 import gzip
 import os
 from collections import Counter
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Sequence
 from functools import partial
 from itertools import pairwise
 from pathlib import Path
@@ -14,7 +14,7 @@ from typing import Any, TypeVar, cast
 
 import polars as pl
 
-from reissue.errors import MissingExtra, TableError, UserError, is_text, listed
+from reissue.errors import MissingExtra, TableError, UserError, is_text, listed, printable
 from reissue.model.csv_files import CsvFile, laid_out, read_csv
 from reissue.model.libraries import Library as Library
 from reissue.model.libraries import to_library as to_library
@@ -81,6 +81,13 @@ def read_table(
     told = partial(_unconverted, frame, dict(zip(names, types, strict=True)))
     made = _converted(partial(_polars, frame), library, told)
     return made, cast(Library, library)
+
+
+def which_of(number: int, tables: Sequence[object]) -> str:
+    """Which of several tables, in an error: by its place, and by its name where it is a file."""
+    table = tables[number - 1]
+    named = f" ('{printable(Path(table).name)}')" if isinstance(table, str | Path) else ""
+    return f"Table {number} of {len(tables)}{named}"
 
 
 def _check_once(library: str, names: Collection[str]) -> None:

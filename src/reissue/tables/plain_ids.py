@@ -8,6 +8,10 @@ left out before the first figure only: ids of one length, such as the hexadecima
 from __future__ import annotations
 
 import hashlib
+import re
+import sys
+from functools import cache
+from unicodedata import decimal
 
 import polars as pl
 
@@ -16,10 +20,17 @@ def plain_forms(ids: pl.Series) -> pl.Series:
     """The plain form of each id that is text; null where nothing is left of it."""
     texts = ids.cast(pl.String)
     if not (texts.str.len_bytes() == texts.str.len_chars()).all():  # to normalise takes longest, and ASCII is normal
-        texts = texts.str.normalize("NFKC")
+        texts = texts.str.normalize("NFKC").str.to_lowercase().str.replace_many(_otherwise_written())
     letters = texts.str.to_lowercase().str.replace_all(r"[^\p{L}\p{M}\p{N}]", "")
     forms = letters.str.replace(r"^([^0-9]*)0+([0-9])", "${1}${2}")
     return forms.replace("", None).alias("plain")
+
+
+@cache
+def _otherwise_written() -> dict[str, str]:
+    """Figures of other scripts, and small letters that are others when written as capitals and back."""
+    figures = re.findall(r"\d", "".join(map(chr, range(128, sys.maxunicode))))
+    return {**{sign: str(decimal(sign)) for sign in figures}, "ß": "ss", "ς": "σ"}
 
 
 def plain_pseudonyms(ids: pl.Series, key: bytes) -> pl.Series:

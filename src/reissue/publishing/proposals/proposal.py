@@ -14,15 +14,16 @@ from __future__ import annotations
 import gzip
 import re
 import tempfile
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from hashlib import blake2b
 from itertools import chain
 from pathlib import Path
 
 import polars as pl
 
-from reissue.errors import Infeasible, ReissueError, TableError, count_of, listed
+from reissue.errors import Infeasible, ReissueError, TableError, count_of, listed, printable
 from reissue.model.schema import RESERVED
 from reissue.model.toml_text import quoted
 from reissue.publishing.checking.looking_ahead import costs_ahead, looking_ahead
@@ -132,6 +133,12 @@ def _read(tables: Sequence[Path | pl.DataFrame], progress: Progress) -> tuple[li
         frame, _ = read_table(table)
         if frame.height == 0:
             raise TableError("The table has no rows to guess from.")
+        if isinstance(table, Path) and _headless(frame):
+            raise TableError(
+                f"The first line of '{printable(table.name)}' seems to be somebody's record, and not the names of "
+                "columns: most of what stands there occurs again below.",
+                hint="give the file a first line with the name of each column.",
+            )
         if isinstance(table, Path) and _as_written(table) and _zeros_before_digits(table):
             whole = [column.name for column in frame if column.dtype.is_integer()]
             written, _ = read_table(table, text=whole)
@@ -142,6 +149,12 @@ def _read(tables: Sequence[Path | pl.DataFrame], progress: Progress) -> tuple[li
             )
         frames.append(frame)
     return frames, all(map(_as_written, tables))
+
+
+def _headless(frame: pl.DataFrame) -> bool:
+    """Whether names of columns are rather values of them."""
+    texts = frame.head(10_000).select(pl.all().cast(pl.String, strict=False))
+    return 2 * sum(bool((column == column.name).any()) for column in texts) > texts.width
 
 
 def _zeros_before_digits(table: Path) -> bool:
@@ -295,8 +308,8 @@ class _Search:
             if isinstance(made, int):
                 ahead = self._ahead(draught)
                 if not isinstance(ahead, ReissueError):
-                    loud = [*([attempt.note] if attempt.note else []), *ahead, *self._costs(draught)]
-                    return self._proposal(replace(draught, notes=(*self._notes(), *loud)), attempt, made, loud)
+                    loud = [*([attempt.note] if attempt.note else []), *ahead, *self._costs(draught, ahead)]
+                    return self._proposal(replace(draught, notes=(*draught.notes, *loud)), attempt, made, loud)
                 made = ahead
             refused = made
         reasons = [] if refused is None else [refused.what, *refused.problems]
@@ -310,6 +323,7 @@ class _Search:
         """Of two sensitive columns that say the same, as a code and its name do, one is enough."""
         first = self.states[0]
         names = [name for name, guess in self.guesses.items() if guess.role == "sensitive"]
+        says = {name: _where_first(first[name]) for name in names}
         for one in names:
             for other in names:
                 mine, theirs = self.guesses[one], self.guesses[other]
@@ -319,7 +333,7 @@ class _Search:
                 better = (theirs.rank, not self.facts[other].clinical, names.index(other)) < (
                     mine.rank, not self.facts[one].clinical, names.index(one),
                 )  # fmt: skip
-                if better and first.select(one, other).n_unique() <= first[one].n_unique():
+                if better and says[one] == says[other]:
                     why = f"says the same as '{other}', which is published"
                     self.guesses[one] = Guess(one, "drop", "", why, "high", lost=True)
 
@@ -491,8 +505,7 @@ class _Search:
                 taken=f"quasi-identifiers are published as regions of at least {K} people, since days and postcodes "
                 "are as good as names"
                 if fine
-                else f"quasi-identifiers are published exactly, and {self._standing_alone()} the only one with theirs: "
-                f"whoever knows somebody's finds their row, and their value among m; k = {K} makes regions",
+                else f"quasi-identifiers are published exactly, and {self._standing_alone()}; k = {K} makes regions",
             )
         )  # fmt: skip
         return K if answer == "regions" else None
@@ -501,7 +514,12 @@ class _Search:
         """How many people of the first table are the only one with their quasi-identifiers."""
         first, known = self.states[0], [name for name, guess in self.guesses.items() if guess.role == "quasi"]
         alone = int(first.select(pl.struct(known).is_unique().sum()).item()) if known else 0
-        return f"{alone:,} of {count_of(first.height, 'person', 'people')} {'is' if alone == 1 else 'are'}"
+        if not alone:
+            return "everybody shares theirs with somebody else in the first table"
+        return (
+            f"{alone:,} of {count_of(first.height, 'person', 'people')} {'is' if alone == 1 else 'are'} the only one "
+            "with theirs: whoever knows somebody's finds their row, and their value among m"
+        )
 
     def _changes(self, columns: Sequence[str]) -> Changes | None:
         return changes_in(self.states, self.who.person, columns) if len(self.states) > 1 else None
@@ -567,12 +585,22 @@ class _Search:
             guesses=tuple(guesses.values()),
             events=self.who.events,
             missing={name for name, facts in self.facts.items() if facts.missing},
-            unseen={name for name, facts in self.facts.items() if facts.unseen},
-            hierarchies=self.hierarchies,
+            unseen={name for name, facts in self.facts.items() if facts.unseen} | self._new_to_people(guesses),
+            hierarchies={name: one for name, one in self.hierarchies.items() if guesses[name].role == "quasi"},
             method=attempt.method,
-            notes=self._notes(),
+            notes=tuple(self._notes(guesses.values())),
             checks=self._checks(),
         )
+
+    def _new_to_people(self, guesses: Mapping[str, Guess]) -> set[str]:
+        """What an outsider may know, with labels that nobody has in the first table: an event may have them there, but
+        not one that stands for a person."""
+        quasi = [name for name, guess in guesses.items() if guess.role == "quasi"]
+        if self.who.events is None or len(self.states) == 1 or not quasi:
+            return set()
+        states = [state.select(one for one in quasi if one in state.columns) for state in self.states]
+        first, whole = states[0], together(states)
+        return {one for one in first.columns if whole[one].drop_nulls().n_unique() > first[one].drop_nulls().n_unique()}
 
     def _checks(self) -> dict[str, tuple[str, str]]:
         """Thresholds of checks that the tables given would not pass; said once."""
@@ -591,7 +619,22 @@ class _Search:
             )
         return {"ids_return": (f"{least:g}", why)}
 
-    def _notes(self) -> list[str]:
+    def _notes(self, guesses: Iterable[Guess]) -> list[str]:
+        spelt = [self._spelt(one.column) for one in guesses if one.role in ("quasi", "sensitive")]
+        return [*self._stacked(), *filter(None, spelt)]
+
+    def _spelt(self, name: str) -> str:
+        """That labels of a column which is published differ in case or blanks alone; empty where none do."""
+        labels = [state[name] for state in self.states if name in state.columns and state[name].dtype == pl.String]
+        if not labels:
+            return ""
+        once = pl.concat(labels).drop_nulls().unique()
+        plain = once.str.to_lowercase().str.replace_all(r"\s+", " ").str.strip_chars()
+        more = once.len() - plain.n_unique()
+        differ = f"{count_of(more, 'label differs', 'labels differ')} from {'another' if more == 1 else 'others'}"
+        return "" if not more else f"'{name}': {differ} in case or blanks alone; write each in one way"
+
+    def _stacked(self) -> list[str]:
         if not self.who.stacked or self.who.events is None:
             return []
         order = self.who.events.order
@@ -630,8 +673,9 @@ class _Search:
             notes.append(f"`publish` will refuse a table under this policy: {' '.join([error.what, *error.problems])}")
         return notes
 
-    def _costs(self, draught: Draught) -> list[str]:
-        """What the checks of costs will refuse, from releases of all tables that are made and thrown away.
+    def _costs(self, draught: Draught, said: Sequence[str]) -> list[str]:
+        """What the checks of costs will refuse, from releases of all tables that are made and thrown away; what is
+        `said` already is not said again.
 
         What `publish` would refuse only when the first release is out must be known before.
         """
@@ -643,7 +687,9 @@ class _Search:
         found: dict[str, list[tuple[int, str]]] = {}
         for number, why in costs_ahead(tables, policy):
             if isinstance(why, ReissueError):
-                found[""] = [(number, " ".join([why.what, *why.problems]))]
+                told = " ".join([why.what, *why.problems])
+                if not any(one.endswith(told) for one in said):
+                    found[""] = [(number, told)]
             else:
                 found.setdefault(why.name, []).append((number, f"{why}."))
         return [_refused_tables(each) for each in found.values()]
@@ -680,15 +726,21 @@ class _Search:
     def _proposal(self, draught: Draught, attempt: _Attempt, rows: int, loud: Sequence[str]) -> Proposal:
         return Proposal(
             text=policy_text(draught),
-            files={file: drawn.csv() for file, drawn in self.hierarchies.values()},
+            files={file: drawn.csv() for file, drawn in draught.hierarchies.values()},
             guesses=tuple(draught.guesses),
             method=attempt.method,
             answered=tuple(self._told_of(attempt)),
-            notes=tuple(self._notes()),
+            notes=tuple(self._notes(draught.guesses)),
             warnings=tuple(loud),
             changes=self._changes(attempt.columns),
             rows=rows,
         )
+
+
+def _where_first(column: pl.Series) -> bytes:
+    """A hash of the rows in which each row's value is there first: the same for columns that say the same."""
+    rows = pl.DataFrame({"value": column}).with_row_index("row").select(pl.col("row").first().over("value"))
+    return blake2b(rows["row"].to_numpy().tobytes()).digest()
 
 
 def _refused_tables(each: Sequence[tuple[int, str]]) -> str:

@@ -22,6 +22,8 @@ Interval = Literal["95 %", "at least 95 %", "certain", "none"]
 
 Z = 1.959963984540054
 """The normal quantile of 95 %."""
+NAME_A_VALUE = "name the value whose share is asked for: value='flu', for example; on the command line --value flu."
+"""What to do where there is no mean."""
 FEWEST_PEOPLE = 30
 """Of fewer people than this a mean, a slope or a change over releases is not normal, nor is its variance known well."""
 
@@ -248,7 +250,7 @@ def column_of_numbers(columns: Columns, asked: str | None) -> pl.Series:
         if len(numbers) != 1:
             raise ParameterError(
                 "Several columns are sensitive, and it is not said of which the mean is asked for.",
-                hint=f"column={numbers[0]!r}, for example; on the command line --column." if numbers else "use share.",
+                hint=f"column={numbers[0]!r}, for example; on the command line --column." if numbers else NAME_A_VALUE,
             )
         asked = numbers[0]
     return columns[next(iter(columns)) if asked is None else asked]
@@ -263,12 +265,10 @@ def mean_of(values: pl.Series) -> Question:
         raise Infeasible(
             f"The mean of '{values.name}' cannot be estimated: its rare values are published as one, '{OTHERS}', which "
             "is no number.",
-            hint="estimate the shares of single values instead.",
+            hint=NAME_A_VALUE,
         )
     if any(labels) or missing.all():
-        raise ParameterError(
-            f"'{values.name}' has values that are no numbers: there is no mean.", hint="use share or count."
-        )
+        raise ParameterError(f"'{values.name}' has values that are no numbers: there is no mean.", hint=NAME_A_VALUE)
     known = None if not missing.any() else (~missing).cast(pl.Float64).to_numpy()
     return Question("mean", "mean", numbers.fill_null(0.0).to_numpy(), known)
 

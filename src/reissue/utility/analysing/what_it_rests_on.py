@@ -42,7 +42,8 @@ def _notes(release: PublicRelease) -> list[str]:
 def _of_sets(release: PublicRelease) -> list[str]:
     notes = [
         "Estimates are by scores: right on average, whoever has which value. Those of small groups may be below 0.",
-        "Errors are for the people of the table; of = 'population' takes them for a sample of people like them.",
+        "Errors are for the people of the table; of = 'population' (--of population) takes them for a sample of people "
+        "like them.",
     ]
     if release.has_regions:
         notes.append(

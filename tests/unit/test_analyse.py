@@ -118,11 +118,12 @@ def test_an_interval_solves_its_equation() -> None:
     p = designs.designs[0].shares[0]
     weights = np.linalg.solve(_pairs(designs), np.eye(5)[0] * designs.designs[0].inclusion)
     has = float((score**2)[inside].mean())
-    slope = has - (float(designs.designs[0].inclusion[0] * weights[0]) - p * has) / (1 - p)
+    others = (float(designs.designs[0].inclusion[0] * weights[0]) - p * has) / (1 - p)
     for of, power in (("table", 1), ("population", 2)):
         found = an.share("a", of=of)  # type: ignore[arg-type]
         for end in (found["low"][0], found["high"][0]):
-            second = (score**2).mean() + (end - score.mean()) * slope
+            more = max((score**2).mean() - others - score.mean() * (has - others), 0)  # than the design expects
+            second = others + end * (has - others) + more
             assert abs(end - score.mean()) == pytest.approx(1.959964 * np.sqrt((second - end**power) / 400))
 
 

@@ -23,7 +23,7 @@ from reissue.errors import ParameterError
 from reissue.utility.analysing.breakdown import Cells
 from reissue.utility.analysing.conditions import Conditions, QuasiColumns, is_number
 from reissue.utility.analysing.questions import FEWEST_PEOPLE, Figures, Target, Z
-from reissue.utility.analysing.score_intervals import Weighed, sum_distances
+from reissue.utility.analysing.score_intervals import Squares, Weighed, sum_distances
 
 FEWEST_ALIKE = FEWEST_PEOPLE / 2
 """So many rows that count alike a slope of means, or one for a population, rests on at least. Of 30 people who are
@@ -52,8 +52,8 @@ class Outcomes:
     """The same of its square."""
     drawn: bool
     """Whether these are scores of sets that were drawn by a design, whose errors follow from it."""
-    moving: Floats | None = None
-    """Of scores of a share by how much E[y^2] differs between those who have the value and those who have not."""
+    squares: Squares | None = None
+    """Of scores of a share what E[y^2] is by the design."""
     unsure: float = 0.0
     """By what variances are larger, as a part of them."""
     off: float = 0.0
@@ -118,13 +118,13 @@ def slopes(outcomes: Outcomes, cells: Cells, place: Positions, target: Target) -
     if place.lacking is not None:
         uncertain |= place.lacking[rows]
     inexact = (np.bincount(group[uncertain], minlength=cells.count) > 0) | (people < FEWEST_PEOPLE) | np.isnan(spread)
-    if outcomes.moving is None or target == "population":
+    if outcomes.squares is None or target == "population":
         inexact |= ~(total((w * d) ** 2) ** 2 >= FEWEST_ALIKE * total((w * d) ** 4))
-    if outcomes.moving is None:
+    if outcomes.squares is None:
         down = up = Z * error
     else:
         factor = np.nan_to_num(w * d / spread[group])
-        weighed = Weighed(factor, y, outcomes.moving[rows], outcomes.unsure, outcomes.off)
+        weighed = Weighed(factor, y, outcomes.squares.at(rows), outcomes.unsure, outcomes.off)
         down, up = (np.sqrt(one) for one in sum_distances(weighed, target, group, cells.count))
     low, high = (np.where(inexact, np.nan, slope + part) for part in (-down, up))
     return Figures(people, slope, error, low, high, "95 %", inexact)

@@ -14,7 +14,6 @@ if TYPE_CHECKING:
 
     import polars as pl
 
-    from reissue.model.hierarchy import Hierarchy
     from reissue.utility.analysing.analysis import Analysis
 
 
@@ -109,6 +108,7 @@ def estimate(
 
       reissue estimate to-send --table --column diagnosis --column readmitted
     """
+    from reissue.cli.hierarchy_files import read_hierarchies
     from reissue.errors import ParameterError
     from reissue.utility.analysing.analysis import analyse
 
@@ -121,7 +121,7 @@ def estimate(
     })  # fmt: skip
     check_new([path for path in (scores, out) if path is not None], force)
     with steps("Estimating"):
-        analysis = analyse(folder, hierarchies=_hierarchies(hierarchy))
+        analysis = analyse(folder, hierarchies=read_hierarchies(hierarchy))
         if release is not None:
             analysis = analysis.only(release)
         values = [_value(text, analysis.sensitive_columns) for text in value or []]
@@ -277,16 +277,6 @@ def _by(columns: list[str] | None) -> dict[str, list[Any] | None]:
                 f"The cuts of '{name}' are neither numbers nor dates.", hint="--by age:40,60,80"
             ) from None
     return made
-
-
-def _hierarchies(given: list[str] | None) -> dict[str, Hierarchy]:
-    from reissue.errors import ParameterError
-    from reissue.model.hierarchy import Hierarchy
-
-    parts = [one.partition("=") for one in given or []]
-    if any(not name or not path for name, _, path in parts):
-        raise ParameterError("--hierarchy takes column=file.", hint="--hierarchy education=education.csv")
-    return {name: Hierarchy.read(path) for name, _, path in parts}
 
 
 def check_new(files: list[Path], force: bool) -> None:

@@ -22,6 +22,8 @@ Interval = Literal["95 %", "at least 95 %", "certain", "none"]
 
 Z = 1.959963984540054
 """The normal quantile of 95 %."""
+FEW_PEOPLE = 100
+"""Of fewer people the variance of a mean is no less than the design's, as sets that stray far may be lacking."""
 FEWEST_PEOPLE = 30
 """Of fewer people than this a mean, a slope or a change over releases is not normal, nor is its variance known well."""
 

@@ -28,7 +28,7 @@ from reissue.utility.analysing.asking import PublicRows
 from reissue.utility.analysing.breakdown import Cells, in_both
 from reissue.utility.analysing.matched_rows import Matched, row_words
 from reissue.utility.analysing.public_files import PublicRelease
-from reissue.utility.analysing.questions import FEWEST_PEOPLE, Combined, Figures, Question, Target, Term, Z
+from reissue.utility.analysing.questions import FEW_PEOPLE, FEWEST_PEOPLE, Combined, Figures, Question, Target, Term, Z
 from reissue.utility.analysing.score_intervals import Squares, Weighed, share_interval, sum_distances
 from reissue.utility.analysing.scored_rows import RowFactors, Scored
 from reissue.utility.analysing.slopes import Outcomes
@@ -159,8 +159,10 @@ class SetsAsked(PublicRows):
     def outcomes(self, question: Question) -> Outcomes:
         """For each row its score for a question, and that of its square."""
         scored = self.scored(question)
-        squares = self.squares_of_rows(question) if question.is_indicator else None
-        return Outcomes(scored.first, scored.square, True, squares, self._scores.unsure, self._scores.off)
+        squares = self.squares_of_rows(question)
+        return Outcomes(
+            scored.first, scored.square, True, question.is_indicator, squares, self._scores.unsure, self._scores.off
+        )
 
     def _of(self, question: Question) -> tuple[Scored, Squares]:
         name = question.counted.tobytes() + (b"" if question.known is None else question.known.tobytes())
@@ -174,8 +176,8 @@ class SetsAsked(PublicRows):
             known = [] if question.known is None else [question.known]
             found = self.scores([question.counted, question.counted**2, *known])
             scored = Scored(found[:, 0], found[:, 1], found[:, 2] if known else None)
-            nothing = np.zeros(len(self.designs.designs))
-            squares = Squares(nothing, nothing)
+            least = self._variances(question, scored)
+            squares = Squares(least, least)
         self._last = (name, scored, squares)
         return scored, squares
 
@@ -194,6 +196,13 @@ class SetsAsked(PublicRows):
         total = np.bincount(design, holding, minlength=count)
         has = np.divide(weighed, total, out=np.ones(count), where=total > 0)
         return Squares(has, np.maximum(self._scores.others_square(question.counted, has), 0.0))
+
+    def _variances(self, question: Question, scored: Scored) -> Floats:
+        """For each design the variance that the draw of sets gives a number, on average over the reference."""
+        if question.known is None:
+            return self._scores.variances(question.counted)
+        middle = float(scored.first.sum() / np.sum(scored.over))
+        return self._scores.variances(question.counted - middle * question.known)
 
     def _slots_asked(self, question: Question, rows: Ints) -> Floats:
         """How many slots of the sets of some rows what is asked for takes."""
@@ -230,14 +239,19 @@ class SetsAsked(PublicRows):
                 np.where(made.people > 0, part * made.people, 0.0) for part in (made.estimate, made.error, low, high)
             )
             return Figures(made.people, total, error, low, high, made.interval)
-        scored, w = self.scored(question).at(cells.rows), cells.weight
+        every, squares = self._of(question)
+        scored, w = every.at(cells.rows), cells.weight
         known = cells.people if scored.known is None else cells.total(w * scored.known)
         with np.errstate(divide="ignore", invalid="ignore"):
             ratio = cells.total(w * scored.first) / known
             at = ratio[cells.group]
             own = scored.own(at)
-            square = scored.residual(at) ** 2 - (own if target == "table" else 0.0)
-            variance = cells.total(w**2 * square + w * (1 - w) * own) * (1 + self._scores.unsure)
+            drawn = cells.total(w**2 * (scored.residual(at) ** 2 - own))
+            least = cells.total(w**2 * squares.others[self.sets.design[cells.rows]])
+            drawn = np.where(cells.people < FEW_PEOPLE, np.fmax(drawn, least), drawn)
+            if target == "population":
+                drawn = drawn + cells.total(w**2 * own)
+            variance = (drawn + cells.total(w * (1 - w) * own)) * (1 + self._scores.unsure)
             error = np.sqrt(np.maximum(variance, 0.0) / known**2 + (self._scores.off * ratio) ** 2)
         width = np.where(cells.people < FEWEST_PEOPLE, np.nan, Z * error)
         return Figures(cells.people, ratio, error, ratio - width, ratio + width, "95 %")
@@ -327,6 +341,8 @@ class SetsAsked(PublicRows):
             matched = self._matched(views)
             variance, hidden = matched.variance(scores, parts, target)
             weighed = matched.by_person(scores, squares, parts)
+        if not terms[0].question.is_indicator and min(term.cells.people[term.group] for term in terms) < FEW_PEOPLE:
+            variance = max(variance, float((weighed.factor**2 * weighed.squares.others).sum()))
         unsure, off = self._scores.unsure, self._scores.off
         error = float(np.sqrt(max(variance + spreading, 0.0) * (1 + unsure) + (off * estimate) ** 2))
         few = min(min(term.cells.people[term.group] for term in terms), weighed.alike) < FEWEST_PEOPLE
@@ -339,7 +355,8 @@ class SetsAsked(PublicRows):
         return Combined(estimate, error, estimate - down, estimate + up, "95 %")
 
     def squares_of_rows(self, question: Question) -> Squares:
-        """For each row E[y^2] of those who have the value and of those who have not, by its design."""
+        """For each row E[y^2] of those who have the value and of those who have not, by its design; of a mean what the
+        draw adds."""
         return self._of(question)[1].at(self.sets.design)
 
     def _of_term(self, term: Term, target: Target) -> Figures:

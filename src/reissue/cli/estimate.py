@@ -185,7 +185,9 @@ def _value(text: str, columns: Sequence[str]) -> Any:
     try:
         conditions = read_conditions(text)
     except ParameterError:
-        return text
+        # A label may have signs in it, as <30 has.
+        name, sign, label = (part.strip() for part in text.partition("="))
+        return {name: label} if sign and label and name in columns and " and " not in label else text
     return conditions if all(name in columns for name in conditions) else text
 
 

@@ -109,7 +109,7 @@ class Analysis:
     def only(self, *numbers: int) -> Analysis:
         """The same of some releases alone."""
         if not numbers:
-            raise ParameterError("No release is named.", hint=f"there are {', '.join(map(str, self.releases))}.")
+            raise ParameterError("No release is named.", hint=self._there)
         chosen = [self._release(number) for number in sorted(set(numbers))]
         return Analysis(chosen, self._hierarchies, self._frames)
 
@@ -299,11 +299,16 @@ class Analysis:
         found = [one.library for one in self._releases if one.library is not None]
         return self._frames or (found[0] if found else "polars")
 
+    @property
+    def _there(self) -> str:
+        several = len(self.releases) > 1
+        return f"there {'are releases' if several else 'is release'} {', '.join(map(str, self.releases))}."
+
     def _release(self, number: int) -> PublicRelease:
         for release in self._releases:
             if release.number == number:
                 return release
-        raise ParameterError(f"There is no release {number}.", hint=f"there are {', '.join(map(str, self.releases))}.")
+        raise ParameterError(f"There is no release {number}.", hint=self._there)
 
     def _view_of(self, number: int) -> View:
         return self._views[self._releases.index(self._release(number))]

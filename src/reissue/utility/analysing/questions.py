@@ -220,7 +220,8 @@ def _by_column(columns: Columns, value: Condition, elsewhere: Elsewhere) -> dict
         raise ParameterError(
             f"Several columns are sensitive, and {'none' if not having else 'more than one'} of them has what is asked "
             "for.",
-            hint=f'say which: value={{"{next(iter(columns))}": ...}}; on the command line --value column=value.',
+            hint=f'say which: value={{"{next(iter(columns))}": ...}}; on the command line --value "column = value", '
+            "where a value with signs or an 'and' in it stands in quotes of its own.",
         )
     return {having[0]: value}
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
@@ -115,6 +116,17 @@ def test_what_is_refused(run: Run, clinic: Path, arguments: tuple[str, ...], sai
     ran = run("estimate", clinic, *arguments)
     assert ran.code == 2
     assert said in ran.err
+
+
+def test_nobody_and_few(run: Run, clinic: Path) -> None:
+    """No table without lines; no difference of shares beyond what two shares can be apart."""
+    nobody = run("estimate", clinic, "--value", "flu", "--by", "sex", "--where", "age = 999")
+    assert nobody.code == 0 and "Nobody satisfies these conditions" in nobody.out
+    an = ri.analyse(clinic).only(1)
+    ages = an.count(by="age").filter(pl.col("people") <= 4)["age"].to_list()
+    for first, second in pairwise(ages):
+        one = an.contrast("flu", between={"age": (first, second)})
+        assert -1 <= one["low"][0] < one["high"][0] <= 1
 
 
 def test_labels_with_signs_of_one_of_several_columns(run: Run, tmp_path: Path) -> None:

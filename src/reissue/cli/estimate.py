@@ -317,6 +317,9 @@ def _show(answer: pl.DataFrame, analysis: Analysis, where: str | None, *, slopin
     """The answer as a table; what low and high are stands above it where it is the same of all rows."""
     import polars as pl
 
+    if answer.is_empty():
+        say("Nobody satisfies these conditions: there is no group to tell of.")
+        return
     numbers = analysis.releases
     which = f"release {numbers[0]}" if len(numbers) == 1 else f"releases {numbers[0]} to {numbers[-1]}"
     title = f"'{analysis.sensitive}' in {which}" + (f", where {where}" if where else "")

@@ -352,7 +352,14 @@ class SetsAsked(PublicRows):
             return Combined(estimate, error, estimate - Z * error, estimate + Z * error, "95 %")
         apart = sum_distances(replace(weighed, unsure=unsure, off=off), target)
         down, up = (float(np.sqrt(one[0] + Z**2 * hidden)) for one in apart)
-        return Combined(estimate, error, estimate - down, estimate + up, "95 %")
+        # No share is below 0 or above 1, and no difference of shares beyond what that allows.
+        whole = [
+            term.factor * (1.0 if term.question.kind == "share" else float(term.cells.people[term.group]))
+            for term in terms
+        ]
+        least, most = (sum(part(one, 0.0) for one in whole) for part in (min, max))
+        middle = min(max(estimate, least), most)
+        return Combined(estimate, error, max(middle - down, least), min(middle + up, most), "95 %")
 
     def squares_of_rows(self, question: Question) -> Squares:
         """For each row E[y^2] of those who have the value and of those who have not, by its design; of a mean what the

@@ -894,6 +894,31 @@ def test_a_column_may_have_any_name() -> None:
 
 
 @pytest.mark.parametrize(
+    "name", ["value", "release", "people", "estimate", "low", "contrast", "term", "per", "cluster", "at"]
+)
+def test_a_column_may_be_called_as_answers_have_theirs(name: str) -> None:
+    """Groups are by it all the same, and scores keep it beside theirs."""
+    designs = designs_of([0.2] * 5, 2, tuple("abcde"))
+    rng = np.random.default_rng(4)
+    releases = [
+        tables_of({name: ["x", "y"] * 20}, np.array([rng.choice(5, 2, replace=False) for _ in range(40)]), designs, "v")
+        for _ in range(2)
+    ]
+    an, same = (
+        ri.analyse(releases),
+        ri.analyse([{**one, "table": one["table"].rename({name: "town"})} for one in releases]),
+    )
+    for asked in (an, same):
+        assert asked.count(by=name if asked is an else "town").height == 4
+    for kind, more in (("share", {}), ("trend", {}), ("contrast", {"releases": (1, 2)})):
+        mine, theirs = (getattr(one, kind)("a", by=by, **more) for one, by in ((an, name), (same, "town")))
+        assert mine.rows() == theirs.rows()
+    mine, theirs = (one.table(by=by) for one, by in ((an, name), (same, "town")))
+    assert mine.rows() == theirs.rows()
+    assert an.scores(["a"]).rows() == same.scores(["a"]).rows()
+
+
+@pytest.mark.parametrize(
     ("text", "expected"),
     [
         ("age >= 60 and sex = female", {"age": Range(first=60.0), "sex": "female"}),

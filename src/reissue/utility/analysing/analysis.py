@@ -454,12 +454,12 @@ def _groups(cells: Cells) -> list[tuple[Any, ...]]:
 
 
 def _row(cuts: Cuts, group: tuple[Any, ...], head: Mapping[str, Any], found: Any) -> pl.DataFrame:
+    groups = {group_name(name): label for name, label in zip(cuts, group, strict=True)}
     figures = {name: getattr(found, name) for name in ("estimate", "error", "low", "high", "interval")}
-    groups = {group_name(name): [label] for name, label in zip(cuts, group, strict=True)}
+    row = {**groups, **head, **figures}
     return pl.DataFrame(
-        {**groups, **{name: [value] for name, value in head.items()}, **{name: [figure] for name, figure in figures.items()}},
-        schema_overrides={"release": pl.Int64, "people": pl.Float64},
-    )  # fmt: skip
+        {name: [cell] for name, cell in row.items()}, schema_overrides={"release": pl.Int64, "people": pl.Float64}
+    )
 
 
 def _sloping(terms: Sequence[Term], times: Mapping[int, float]) -> list[Term]:

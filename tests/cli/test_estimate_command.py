@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
@@ -116,3 +117,43 @@ def test_what_is_refused(run: Run, clinic: Path, arguments: tuple[str, ...], sai
     ran = run("estimate", clinic, *arguments)
     assert ran.code == 2
     assert said in ran.err
+
+
+def test_nobody_and_few(run: Run, clinic: Path) -> None:
+    """No table without lines; no difference of shares beyond what two shares can be apart."""
+    nobody = run("estimate", clinic, "--value", "flu", "--by", "sex", "--where", "age = 999")
+    assert nobody.code == 0 and "Nobody satisfies these conditions" in nobody.out
+    an = ri.analyse(clinic).only(1)
+    ages = an.count(by="age").filter(pl.col("people") <= 4)["age"].to_list()
+    for first, second in pairwise(ages):
+        one = an.contrast("flu", between={"age": (first, second)})
+        assert -1 <= one["low"][0] < one["high"][0] <= 1
+
+
+def test_labels_with_signs_of_one_of_several_columns(run: Run, tmp_path: Path) -> None:
+    """`<30` is a label of many tables; only beside an `and` it must stand in quotes."""
+    rng = np.random.default_rng(8)
+    table = pl.DataFrame(
+        {
+            "patient": range(600),
+            "sex": rng.choice(["female", "male"], 600),
+            "illness": rng.choice(list(SHARES), 600),
+            "back": rng.choice(["<30", ">30", "NO"], 600),
+        }
+    )
+    columns = {"illness": ri.Categorical(), "back": ri.Categorical()}
+    schema = ri.Schema("patient", {"sex": ri.Categorical()}, columns, limits={"illness": "1/2", "back": "3/4"})
+    with ri.open(tmp_path / "clinic", ri.Policy(schema, ri.Alternatives(m=4, epsilon=8.0, merge=1.0))) as series:
+        series.publish(table, seed=1)
+    an = ri.analyse(tmp_path / "clinic" / "public")
+    for text, value in (
+        ("back = <30", {"back": "<30"}),
+        ('back = "<30"', {"back": "<30"}),
+        ('back = "<30" and illness = gout', {"back": "<30", "illness": "gout"}),
+    ):
+        found = run("estimate", tmp_path / "clinic", "--value", text, "--json").data["rows"]
+        assert found[0]["estimate"] == an.share(value)["estimate"][0]
+    refused = run("estimate", tmp_path / "clinic", "--value", "back = <30 and illness = gout")
+    assert refused.code == 2 and "in quotes of its own" in refused.err
+    refused = run("estimate", tmp_path / "clinic", "--value", "gout", "--release", 2)
+    assert refused.code == 2 and "there is release 1." in refused.err

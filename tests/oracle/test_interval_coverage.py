@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import product
 from math import comb
 from typing import Any
 
@@ -20,10 +21,12 @@ from reissue.reasoning.alternatives.drawing import draw
 from reissue.reasoning.alternatives.record_designing import record_design_of
 from reissue.reasoning.alternatives.record_flight import draw_records
 from reissue.reasoning.alternatives.record_scoring import RecordPairs
+from reissue.reasoning.alternatives.scoring import Scores
+from reissue.reasoning.alternatives.set_probabilities import all_sets, probability_given
 from reissue.tables.recode_sets import design_tables, listed, record_lists, record_tables
 from reissue.utility.analysing.analysis import Analysis
 from reissue.utility.analysing.public_files import PublicRelease
-from reissue.utility.analysing.score_intervals import Weighed, share_interval, sum_distances
+from reissue.utility.analysing.score_intervals import Squares, Weighed, share_interval, sum_distances
 
 DRAWS = sized(300, 2_000)
 SURE = 5
@@ -80,9 +83,9 @@ def test_groups_of_every_size_and_share(values: int, m: int) -> None:
         count = np.arange(n + 1)
         estimate = (count - (n - count) * lacking) / n
         second = (count + (n - count) * lacking**2) / n
-        slope, people = np.full(n + 1, 1 - lacking), np.full(n + 1, float(n))
+        squares, people = alike(lacking, n + 1), np.full(n + 1, float(n))
         for target in ("table", "population"):
-            error, low, high = share_interval(estimate, second, slope, people, target)
+            error, low, high = share_interval(estimate, second, squares, people, target)
             assert (error >= 0).all()
             assert (low <= np.clip(estimate, 0, 1)).all()
             assert (high >= np.clip(estimate, 0, 1)).all()
@@ -95,6 +98,49 @@ def test_groups_of_every_size_and_share(values: int, m: int) -> None:
                 else:
                     held = float(_binomial(n, truth + (1 - truth) * by_chance) @ inside)
                 assert held >= 0.92, (n, having, target)
+
+
+def alike(lacking: float, rows: int) -> Squares:
+    """E[y^2] where values are all as frequent: 1 of whoever has it, and of all others what a score lacks."""
+    return Squares(np.ones(rows), np.full(rows, lacking))
+
+
+UNLIKE = [
+    ([0.353, 0.47, 0.177], 2, 0.74),
+    ([0.45, 0.3, 0.15, 0.1], 2, 0.8),
+    ([0.55, 0.15, 0.12, 0.1, 0.05, 0.03], 5, 0.86),  # three slots for the first
+    ([0.58, 0.28, 0.05, 0.04, 0.03, 0.02], 3, 0.8),
+    ([0.22, 0.2, 0.15, 0.15, 0.1, 0.08, 0.05, 0.03, 0.015, 0.005], 4, 0.86),
+]
+
+
+@pytest.mark.parametrize(("shares", "m", "worst"), UNLIKE)
+def test_groups_of_few_values_that_are_not_alike(shares: list[float], m: int, worst: float) -> None:
+    """Sets tell of a value by what else is in them, too. Others as in the reference, or all with one and the same."""
+    rng, design = np.random.default_rng(11), design_of(np.array(shares), m)
+    sets, values, draws = all_sets(design), design.values, sized(400, 4_000)
+    chance = np.array([probability_given(design, sets, np.full(len(sets), value)) for value in range(values)])
+    chance /= chance.sum(axis=1, keepdims=True)
+    for value in range(0, values, 2):
+        weight = Scores(design).weights(np.eye(values)[value])
+        score = np.array([weight[np.unique(one)].sum() for one in sets])
+        each = chance @ score**2
+        rest = np.delete(design.shares, value)
+        squares = Squares(each[[value]], np.array([np.delete(each, value) @ rest / rest.sum()]))
+        for n, having, other in product((1, 3, 8, 20, 100), (0.0, 0.3, 1.0), (None, 0, values - 1)):
+            has = round(having * n)
+            mix = np.eye(values)[other] if other is not None else np.where(np.arange(values) == value, 0, design.shares)
+            if mix[value]:
+                continue
+            people = rng.multinomial(n - has, mix / mix.sum())
+            people[value] = has
+            drawn = sum(rng.multinomial(people[one], chance[one], size=draws) for one in range(values))
+            estimate, second = drawn @ score / n, drawn @ score**2 / n
+            _, low, high = share_interval(estimate, second, squares, np.full(draws, float(n)), "table")
+            held = float(((low - 1e-9 <= has / n) & (has / n <= high + 1e-9)).mean())
+            # One of one, or of three, is the value or is not: such groups are told by their only sets.
+            least = worst if other is not None or n - has < 5 else 0.92
+            assert held >= least - 4 * np.sqrt(least * (1 - least) / draws), (value, n, has, other, held)
 
 
 def _binomial(n: int, p: float) -> Any:
@@ -127,7 +173,7 @@ def test_sums_that_few_rows_make(values: int, m: int, target: Any, sum_of: str) 
         has = np.broadcast_to(drawn, (draws, factor.size))
         score = np.where(has | (rng.random(has.shape) < by_chance), 1.0, -lacking)
         truth = factor.sum() * share if target == "population" else (factor * has).sum(axis=1)
-        rows = Weighed(np.tile(factor, draws), score.ravel(), np.full(score.size, 1 - lacking))
+        rows = Weighed(np.tile(factor, draws), score.ravel(), alike(lacking, score.size))
         down, up = sum_distances(rows, target, row, draws)
         away = truth - (factor * score).sum(axis=1)
         held = ((-np.sqrt(down) - 1e-9 <= away) & (away <= np.sqrt(up) + 1e-9)).mean()
@@ -139,7 +185,7 @@ def test_a_sum_of_many_rows_that_count_alike_is_normal() -> None:
     rng = np.random.default_rng(4)
     score = np.where(rng.random(20_000) < 0.3, 1.0, -0.25)
     factor = np.repeat([1 / 8_000, -1 / 12_000], [8_000, 12_000])
-    down, up = sum_distances(Weighed(factor, score, np.full(20_000, 0.75)), "table")
+    down, up = sum_distances(Weighed(factor, score, alike(0.25, 20_000)), "table")
     error = np.sqrt((factor**2 * (score**2 - score)).sum())
     assert np.sqrt([down[0], up[0]]) == pytest.approx([1.959964 * error] * 2, rel=0.02)
 
@@ -214,6 +260,35 @@ def test_means_slopes_and_changes_of_few_people(n: int) -> None:
         truth = np.mean(changed == 1) - np.mean(true == 1)
         held.append(change["low"][0] - 1e-9 <= truth <= change["high"][0] + 1e-9)
     assert np.mean(held) >= 0.95
+
+
+@pytest.mark.parametrize("missing", [False, True])
+@pytest.mark.parametrize(
+    ("shares", "m"), [([0.45, 0.3, 0.15, 0.1], 2), ([0.3, 0.3, 0.2, 0.1, 0.1], 3), ([0.55, 0.15, 0.12, 0.1, 0.08], 5)]
+)
+def test_means_of_few_people_whose_numbers_are_not_alike(shares: list[float], m: int, missing: bool) -> None:
+    """Of 30 people the sets that stray far may be lacking by chance; then a mean is off, and seemed to be certain."""
+    numbers = [1, 2, 3, 4, 5][: len(shares)]
+    labels = tuple("" if missing and one == 3 else str(one) for one in numbers) if missing else tuple(numbers)
+    drawing = Drawing(designs_of(shares, m, labels), 12)
+    half = np.repeat(np.arange(len(shares)), np.round(30.4 * np.array(shares)).astype(int))
+    true, sex = np.concatenate([half, half]), np.repeat(["f", "m"], half.size)
+    known = np.array(numbers, dtype=float)[true]
+    place = drawing.rng.permutation(true.size)
+    kept = [one for one in known[sex == "f"] if not (missing and one == 3)]
+    truth = {"mean": np.mean(kept), "contrast": 0.0, "slope": np.polyfit(place, known, 1)[0]}
+    held: dict[str, list[bool]] = {}
+    for _ in range(DRAWS):
+        an = ri.analyse(drawing.tables({"sex": sex, "place": place}, drawing.sets(true)))
+        found = {"mean": an.mean(where="sex = f"), "contrast": an.contrast(between={"sex": ("f", "m")})}
+        if not missing:
+            found["slope"] = an.slope(on="place")
+        for name, one in found.items():
+            assert one["interval"][0] == "95 %"
+            assert one["high"][0] > one["low"][0]
+            held.setdefault(name, []).append(bool(one["low"][0] <= truth[name] <= one["high"][0]))
+    for name, every in held.items():
+        assert np.mean(every) > 0.92, (name, np.mean(every))
 
 
 @pytest.mark.parametrize("designs", [PLAIN, SLOTS], ids=["numbers", "slots"])

@@ -84,26 +84,40 @@ def test_squared_errors_are_right_on_average_over_all_draws(designs: SetDesigns)
     assert chance @ own == pytest.approx(chance @ (contrast - 1 / 2) ** 2)
 
 
-def test_errors_of_contrasts_and_means_by_hand() -> None:
-    """By the formulas, from the scores themselves."""
+@pytest.mark.parametrize("people", [60, 400])
+def test_errors_of_contrasts_and_means_by_hand(people: int) -> None:
+    """By the formulas, from the scores themselves; of fewer than 100 people no less than the design's."""
     designs = designs_of([0.2] * 5, 2, (1.0, 2.0, 4.0, 8.0, 16.0))
     rng = np.random.default_rng(3)
-    sets = np.array([rng.choice(5, 2, replace=False) for _ in range(60)])
-    sex = np.array(["f", "m"])[rng.integers(0, 2, 60)]
+    sets = np.array([rng.choice(5, 2, replace=False) for _ in range(people)])
+    sex = np.array(["f", "m"])[rng.integers(0, 2, people)]
     an = ri.analyse(tables_of({"sex": sex}, sets, designs))
     scores = an.scores([1.0, 2.0, 4.0, 8.0, 16.0]).select(["1.0", "2.0", "4.0", "8.0", "16.0"]).to_numpy()
     number, square = scores @ np.array([1, 2, 4, 8, 16]), scores @ np.array([1, 4, 16, 64, 256])
     female = an.scores([1.0])["sex"].to_numpy() == "f"
     assert an.scores([], mean=True)["v"].to_numpy() == pytest.approx(number)
+    numbers = np.array([1, 2, 4, 8, 16])
+    weights = np.linalg.solve(_pairs(designs), designs.designs[0].inclusion * numbers)
+    by_design = designs.designs[0].inclusion * numbers @ weights - (numbers**2).mean()
+    drawn, least = list[float](), list[float]()
     found = an.mean(by="sex").sort("sex")
     for at, own in enumerate((female, ~female)):
         n = own.sum()
         assert found["estimate"][at] == pytest.approx(number[own].mean())
-        assert found["error"][at] == pytest.approx(np.sqrt((number[own] ** 2 - square[own]).sum()) / n)
+        drawn.append((number[own] ** 2 - square[own]).sum())
+        least.append(n * by_design if n < 100 else 0.0)
+        assert found["error"][at] == pytest.approx(np.sqrt(max(drawn[at], least[at])) / n)
     wide = an.mean(by="sex", of="population").sort("sex")
-    assert wide["error"][0] == pytest.approx(number[female].std() / np.sqrt(female.sum()))
+    n, mean = female.sum(), number[female].mean()
+    variance = max(drawn[0], least[0]) + (square[female] - mean**2).sum()
+    assert wide["error"][0] == pytest.approx(np.sqrt(variance) / n)
+    if people == 400:
+        assert wide["error"][0] == pytest.approx(number[female].std() / np.sqrt(n))
     contrast = an.contrast(between={"sex": ("f", "m")})
-    assert contrast["error"][0] == pytest.approx(np.hypot(*found["error"]))
+    size = [female.sum() ** 2, (~female).sum() ** 2]
+    separate = sum(one / n for one, n in zip(drawn, size, strict=True))
+    expected = sum(one / n for one, n in zip(least, size, strict=True))
+    assert contrast["error"][0] == pytest.approx(np.sqrt(max(separate, expected)))
     assert contrast["estimate"][0] == pytest.approx(found["estimate"][0] - found["estimate"][1])
 
 
@@ -118,11 +132,12 @@ def test_an_interval_solves_its_equation() -> None:
     p = designs.designs[0].shares[0]
     weights = np.linalg.solve(_pairs(designs), np.eye(5)[0] * designs.designs[0].inclusion)
     has = float((score**2)[inside].mean())
-    slope = has - (float(designs.designs[0].inclusion[0] * weights[0]) - p * has) / (1 - p)
+    others = (float(designs.designs[0].inclusion[0] * weights[0]) - p * has) / (1 - p)
     for of, power in (("table", 1), ("population", 2)):
         found = an.share("a", of=of)  # type: ignore[arg-type]
         for end in (found["low"][0], found["high"][0]):
-            second = (score**2).mean() + (end - score.mean()) * slope
+            more = max((score**2).mean() - others - score.mean() * (has - others), 0)  # than the design expects
+            second = others + end * (has - others) + more
             assert abs(end - score.mean()) == pytest.approx(1.959964 * np.sqrt((second - end**power) / 400))
 
 
@@ -876,6 +891,31 @@ def test_a_column_may_have_any_name() -> None:
     tables = {"table": pl.DataFrame({"group": [1, 1, 2], "region": ["{a,b}", "{a,b}", "a"], "illness": list("xyx")})}
     found = ri.analyse(tables).count(by="region").sort("region")
     assert found["estimate"].to_list() == [2.0, 1.0]
+
+
+@pytest.mark.parametrize(
+    "name", ["value", "release", "people", "estimate", "low", "contrast", "term", "per", "cluster", "at"]
+)
+def test_a_column_may_be_called_as_answers_have_theirs(name: str) -> None:
+    """Groups are by it all the same, and scores keep it beside theirs."""
+    designs = designs_of([0.2] * 5, 2, tuple("abcde"))
+    rng = np.random.default_rng(4)
+    releases = [
+        tables_of({name: ["x", "y"] * 20}, np.array([rng.choice(5, 2, replace=False) for _ in range(40)]), designs, "v")
+        for _ in range(2)
+    ]
+    an, same = (
+        ri.analyse(releases),
+        ri.analyse([{**one, "table": one["table"].rename({name: "town"})} for one in releases]),
+    )
+    for asked in (an, same):
+        assert asked.count(by=name if asked is an else "town").height == 4
+    for kind, more in (("share", {}), ("trend", {}), ("contrast", {"releases": (1, 2)})):
+        mine, theirs = (getattr(one, kind)("a", by=by, **more) for one, by in ((an, name), (same, "town")))
+        assert mine.rows() == theirs.rows()
+    mine, theirs = (one.table(by=by) for one, by in ((an, name), (same, "town")))
+    assert mine.rows() == theirs.rows()
+    assert an.scores(["a"]).rows() == same.scores(["a"]).rows()
 
 
 @pytest.mark.parametrize(

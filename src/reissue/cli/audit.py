@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from reissue.cli.hierarchy_files import read_hierarchies
 from reissue.cli.output import AsJson, print_json, settle, stages
 from reissue.cli.reading_options import (
     Counts,
@@ -325,7 +326,7 @@ def audit(
         )
     elsewhere = ForeignOptions(
         quasi=_names(quasi),
-        hierarchy=_hierarchies(hierarchy or []),
+        hierarchy=read_hierarchies(hierarchy),
         registry=registry,
         person=person,
         present=present if present in (None, "all") else Path(str(present)),
@@ -694,16 +695,6 @@ def _rate(text: str | None) -> float:
 
 def _names(text: str | None) -> list[str] | None:
     return None if text is None else [name.strip() for name in text.split(",") if name.strip()]
-
-
-def _hierarchies(texts: list[str]) -> dict[str, Hierarchy]:
-    from reissue.errors import ParameterError
-    from reissue.model.hierarchy import Hierarchy
-
-    pairs = [text.partition("=") for text in texts]
-    if any(not (column and between and file) for column, between, file in pairs):
-        raise ParameterError("--hierarchy takes column=file, for instance --hierarchy job=jobs.csv")
-    return {column: Hierarchy.read(file) for column, _, file in pairs}
 
 
 def _refuse_options_of(*given: ForeignOptions | ReadingOptions) -> None:

@@ -14,7 +14,6 @@ if TYPE_CHECKING:
 
     import polars as pl
 
-    from reissue.model.hierarchy import Hierarchy
     from reissue.utility.analysing.analysis import Analysis
 
 
@@ -109,6 +108,7 @@ def estimate(
 
       reissue estimate to-send --table --column diagnosis --column readmitted
     """
+    from reissue.cli.hierarchy_files import read_hierarchies
     from reissue.errors import ParameterError
     from reissue.utility.analysing.analysis import analyse
 
@@ -121,7 +121,7 @@ def estimate(
     })  # fmt: skip
     check_new([path for path in (scores, out) if path is not None], force)
     with steps("Estimating"):
-        analysis = analyse(folder, hierarchies=_hierarchies(hierarchy))
+        analysis = analyse(folder, hierarchies=read_hierarchies(hierarchy))
         if release is not None:
             analysis = analysis.only(release)
         values = [_value(text, analysis.sensitive_columns) for text in value or []]
@@ -185,7 +185,9 @@ def _value(text: str, columns: Sequence[str]) -> Any:
     try:
         conditions = read_conditions(text)
     except ParameterError:
-        return text
+        # A label may have signs in it, as <30 has.
+        name, sign, label = (part.strip() for part in text.partition("="))
+        return {name: label} if sign and label and name in columns and " and " not in label else text
     return conditions if all(name in columns for name in conditions) else text
 
 
@@ -279,16 +281,6 @@ def _by(columns: list[str] | None) -> dict[str, list[Any] | None]:
     return made
 
 
-def _hierarchies(given: list[str] | None) -> dict[str, Hierarchy]:
-    from reissue.errors import ParameterError
-    from reissue.model.hierarchy import Hierarchy
-
-    parts = [one.partition("=") for one in given or []]
-    if any(not name or not path for name, _, path in parts):
-        raise ParameterError("--hierarchy takes column=file.", hint="--hierarchy education=education.csv")
-    return {name: Hierarchy.read(path) for name, _, path in parts}
-
-
 def check_new(files: list[Path], force: bool) -> None:
     """Refuse to replace files."""
     from reissue.errors import ParameterError
@@ -325,6 +317,9 @@ def _show(answer: pl.DataFrame, analysis: Analysis, where: str | None, *, slopin
     """The answer as a table; what low and high are stands above it where it is the same of all rows."""
     import polars as pl
 
+    if answer.is_empty():
+        say("Nobody satisfies these conditions: there is no group to tell of.")
+        return
     numbers = analysis.releases
     which = f"release {numbers[0]}" if len(numbers) == 1 else f"releases {numbers[0]} to {numbers[-1]}"
     title = f"'{analysis.sensitive}' in {which}" + (f", where {where}" if where else "")

@@ -29,6 +29,12 @@ def export(
         str | None, typer.Option("--licence", help="An identifier such as CC-BY-4.0, an address, or words.")
     ] = None,
     contact: Annotated[str | None, typer.Option("--contact", help="Whom to ask: an address, or words.")] = None,
+    hierarchy: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--hierarchy", help="Send a hierarchy that a column was coarsened along, too: education=education.csv."
+        ),
+    ] = None,
     force: Annotated[bool, typer.Option("--force", help="Replace a former export that is there already.")] = False,
     as_json: AsJson = False,
 ) -> None:
@@ -50,7 +56,10 @@ def export(
       reissue export clinic to-send --all --title "Clinic, monthly" --publisher "City Hospital" --licence CC-BY-4.0
 
       reissue export received/public to-send 2 --format parquet
+
+      reissue export clinic to-send --hierarchy education=education.csv
     """
+    from reissue.cli.hierarchy_files import read_hierarchies
     from reissue.cli.selecting import note_unless_continued
     from reissue.errors import ParameterError, listed
     from reissue.ledger import Ledger
@@ -75,6 +84,7 @@ def export(
             publisher=publisher,
             licence=licence,
             contact=contact,
+            hierarchies=read_hierarchies(hierarchy),
             progress=progress,
         )
     if as_json:

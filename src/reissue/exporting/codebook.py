@@ -47,10 +47,12 @@ class ColumnNote:
     releases: tuple[int, ...] = ()
 
 
-def notes_of(release: ReleaseToSend, name: str, frame: pl.DataFrame) -> list[ColumnNote]:
-    """What there is to know of the columns of one table."""
+def notes_of(
+    release: ReleaseToSend, name: str, frame: pl.DataFrame, hierarchies: Mapping[str, str]
+) -> list[ColumnNote]:
+    """What there is to know of the columns of one table; `hierarchies` has the files of those that are sent."""
     plain = plain_types(frame)
-    about = _About(release.public, name, plain)
+    about = _About(release.public, name, plain, hierarchies)
     return [replace(about.note(column), releases=(release.number,)) for column in plain.columns]
 
 
@@ -59,6 +61,7 @@ class _About:
     release: PublicRelease
     table: str
     frame: pl.DataFrame
+    hierarchies: Mapping[str, str]
 
     def note(self, name: str) -> ColumnNote:
         column = self.frame[name]
@@ -113,10 +116,12 @@ class _About:
         if not regions:
             return QUASI, "Exact: as in the table, not coarsened.", ""
         if kind == "hierarchy":
+            where = self.hierarchies.get(name)
+            lies = "is not part of the release: ask the publisher for it" if where is None else f"is in {where}"
             return (
                 QUASI,
                 "Coarsened along a hierarchy: one label for the whole group, the nearest that stands above the "
-                "labels of everybody in it. The hierarchy is not part of the release: ask the publisher for it.",
+                f"labels of everybody in it. The hierarchy {lies}.",
                 "",
             )
         return (

@@ -30,8 +30,10 @@ from reissue.exporting.descriptor import package_descriptor, table_resource, tit
 from reissue.exporting.placing import Staged, check_free, put_in_place, staged
 from reissue.exporting.public_releases import ReleaseToSend, releases_to_send
 from reissue.exporting.reading_guide import Sent, guide, protection, spreadsheet_formulas
+from reissue.exporting.sent_hierarchies import Hierarchies, content_of, file_names, hierarchies_to_send, resource_of
 from reissue.ledger.layout import PARQUET, RECORD
 from reissue.ledger.sent_packages import DESCRIPTION, EXPORT, SentFile, SentRelease, export_json
+from reissue.model.hierarchy import Hierarchy
 from reissue.tables.sent_csv import csv_bytes
 from reissue.tables.sent_workbook import problems_of_sheet, workbook_bytes
 
@@ -62,6 +64,7 @@ def write_package(
     *,
     format: Format,
     about: About,
+    hierarchies: Hierarchies,
     force: bool,
     progress: Callable[[int, int], None],
 ) -> Exported:
@@ -73,7 +76,7 @@ def write_package(
     check_free(target, force=force)
     releases = releases_to_send(folders)
     with staged(target) as made:
-        package = _Package(releases, about, format, made)
+        package = _Package(releases, about, format, made, hierarchies_to_send(hierarchies, releases))
         for done, release in enumerate(releases):
             progress(done, len(releases))
             package.add(release)
@@ -95,8 +98,17 @@ def write_package(
 class _Package:
     """A package in the making."""
 
-    def __init__(self, releases: Sequence[ReleaseToSend], about: About, kind: Format, made: Staged) -> None:
+    def __init__(
+        self,
+        releases: Sequence[ReleaseToSend],
+        about: About,
+        kind: Format,
+        made: Staged,
+        hierarchies: Mapping[str, Hierarchy],
+    ) -> None:
         self._releases = releases
+        self._hierarchies = hierarchies
+        self._places = file_names(hierarchies)
         self._about = about
         self._kind = kind
         self._made = made
@@ -108,7 +120,7 @@ class _Package:
     def add(self, release: ReleaseToSend) -> None:
         """Write the tables and the record of a release."""
         tables = {name: release.table(name) for name in release.names}
-        notes = {name: notes_of(release, name, frame) for name, frame in tables.items()}
+        notes = {name: notes_of(release, name, frame, self._places) for name, frame in tables.items()}
         if "counterfeits" in tables:
             self._counterfeits[release.number] = int(tables["counterfeits"]["count"].sum())
         if self._kind == "excel":
@@ -174,8 +186,11 @@ class _Package:
         for name, (frame, told, title) in described.items():
             facts = self._made.add(f"{name}.csv", csv_bytes(frame))
             self._resources.append(table_resource(name, f"{name}.csv", "csv", frame, told, facts, title=title))
+        for column, path in self._places.items():
+            facts = self._made.add(path, content_of(self._hierarchies[column]))
+            self._resources.append(resource_of(column, path, facts))
         formulas = spreadsheet_formulas(self._formulas)
-        sent = Sent(self._releases, self._about, self._kind, notes, self._counterfeits, formulas)
+        sent = Sent(self._releases, self._about, self._kind, notes, self._counterfeits, formulas, self._places)
         self._made.add(README, guide(sent).encode())
         title = title_of(self._releases, self._about)
         words = f"{title}: data about people{protection(self._releases)}. README.md says what was done."

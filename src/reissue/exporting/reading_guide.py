@@ -48,6 +48,8 @@ class Sent:
     """Of releases that tell of them: how many rows are counterfeits."""
     formulas: Sequence[str]
     """Columns with texts that a spreadsheet could take for a formula."""
+    hierarchies: Mapping[str, str]
+    """The files of hierarchies that are sent, by column."""
 
 
 def guide(sent: Sent) -> str:
@@ -180,6 +182,10 @@ def _files(sent: Sent) -> list[str]:
         "| `release.json` | the public record of the release: method, parameters, promises, hashes |",
         "| `codebook.csv`, `labels.csv` | what every column is, how it was coarsened, what is missing; every label "
         "that occurs |",
+        *(
+            f"| {_code(file)} | what the labels of {_code(column)} stand for; `reissue estimate` finds it by itself |"
+            for column, file in sent.hierarchies.items()
+        ),
         "| `datapackage.json` | the same for programs: a Data Package, version 2 |",
         "| `export.json` | the SHA-256 of every file as it was sent, tied to the record |",
     ]
@@ -470,7 +476,7 @@ def _commands(sent: Sent) -> list[str]:
     mine = [note for note in sent.notes if last.number in note.releases and printable(note.column) == note.column]
     columns = list(last.public.sensitive_columns)
     few = [note for note in mine if note.role == QUASI and note.labels and len(note.labels) <= FEW]
-    by = next((note.column for note in few if not _is_region(last, note)), None)
+    by = next((note.column for note in few if note.column in sent.hierarchies or not _is_region(last, note)), None)
     grouped = "" if by is None else f" --by {shlex.quote(by)}"
     commands = [f"reissue estimate .{grouped}"]
     value = _example_value(mine, columns) if counted else None

@@ -10,6 +10,7 @@ from reissue.errors import ParameterError, Refused, check_text, count_of
 from reissue.exporting.about import About
 from reissue.exporting.package import Exported, Format, write_package
 from reissue.exporting.public_releases import public_folders
+from reissue.exporting.sent_hierarchies import Hierarchies
 from reissue.ledger.layout import Layout, is_release_name
 from reissue.model.release import Release
 
@@ -28,6 +29,7 @@ def export(
     publisher: str | None = None,
     licence: str | None = None,
     contact: str | None = None,
+    hierarchies: Hierarchies = None,
     progress: Callable[[int, int], None] = lambda done, total: None,
 ) -> Exported:
     """Write releases to a folder as a package for recipients; see `Series.export`.
@@ -49,6 +51,7 @@ def export(
                 publisher=publisher,
                 licence=licence,
                 contact=contact,
+                hierarchies=hierarchies,
                 progress=progress,
             )
     check_text("The folder to export to", folder)
@@ -57,7 +60,9 @@ def export(
     about = About(title, publisher, licence, contact)
     chosen = [found[one] for one in numbers_of_releases(number, list(found))]
     _check_outside(Path(folder), inside)
-    return write_package(chosen, Path(folder), format=format, about=about, force=force, progress=progress)
+    return write_package(
+        chosen, Path(folder), format=format, about=about, hierarchies=hierarchies, force=force, progress=progress
+    )
 
 
 def hand_out(
@@ -71,6 +76,7 @@ def hand_out(
     format: Format,
     force: bool,
     about: About,
+    hierarchies: Hierarchies,
     progress: Callable[[int, int], None],
 ) -> Exported:
     """Write releases of a series, whose public files are as they were committed."""
@@ -81,7 +87,9 @@ def hand_out(
     for one in chosen:
         check(one)
     folders = [found[one] for one in chosen]
-    return write_package(folders, target, format=format, about=about, force=force, progress=progress)
+    return write_package(
+        folders, target, format=format, about=about, hierarchies=hierarchies, force=force, progress=progress
+    )
 
 
 def _check_outside(target: Path, source: Path) -> None:

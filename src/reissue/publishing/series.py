@@ -65,6 +65,7 @@ if TYPE_CHECKING:
     from reissue.attacks import Attack
     from reissue.auditing.report import AuditReport
     from reissue.exporting.package import Exported, Format
+    from reissue.exporting.sent_hierarchies import Hierarchies
     from reissue.model.knowledge import Knowledge
     from reissue.publishing.given_choices import GivenChoices
     from reissue.publishing.handing_out import Chosen
@@ -594,6 +595,7 @@ class Series:
         publisher: str | None = None,
         licence: str | None = None,
         contact: str | None = None,
+        hierarchies: Hierarchies = None,
         progress: Callable[[int, int], None] = lambda done, total: None,
     ) -> Exported:
         """Write releases to a folder as a package for recipients: tables, codebook, README, datapackage.json.
@@ -601,7 +603,8 @@ class Series:
         `number` is one release, several, "all", or by default the last one. One release lies in the folder itself,
         several in a folder each. `format`: "csv", "parquet" (the public files, byte for byte) or "excel". What is there
         already is replaced only with `force`, and only if it is a former export. `title`, `publisher`, `licence` and
-        `contact` are said in the package. A release that was retracted is refused.
+        `contact` are said in the package. `hierarchies` are sent with it: what labels stand for that people were
+        coarsened to, by column, as hierarchies or their files. A release that was retracted is refused.
         """
         from reissue.exporting.about import About
         from reissue.publishing.handing_out import hand_out
@@ -616,6 +619,7 @@ class Series:
             format=format,
             force=force,
             about=About(title, publisher, licence, contact),
+            hierarchies=hierarchies,
             progress=progress,
         )
 

@@ -21,6 +21,8 @@ from reissue.tables.sent_workbook import read_sheet
 PACKAGE = "datapackage.json"
 OWN = "reissue"
 """The name of what a package says in words of ours."""
+HIERARCHY = "hierarchy"
+"""In these: the column whose labels a file explains."""
 
 
 @dataclass(frozen=True, repr=False)
@@ -52,10 +54,29 @@ def sent_tables(folder: Path) -> dict[str, SentTable]:
     return {}
 
 
+def sent_hierarchies(folder: Path) -> dict[str, Path]:
+    """For columns whose labels a file explains this file, where a package in the folder or above it has one."""
+    for above in (folder, folder.resolve().parent):
+        try:
+            return {
+                str(one[OWN][HIERARCHY]): above / one["path"]
+                for one in _own(above / PACKAGE, HIERARCHY)
+                if _lies(one["path"], "") and (above / one["path"]).is_file()
+            }
+        except (OSError, ValueError, TypeError, KeyError, AttributeError):
+            continue  # what lies above may be anything; what is wrong beside the tables is said where they are read
+    return {}
+
+
+def _own(package: Path, kind: str) -> list[dict[str, Any]]:
+    """The resources of ours of one kind."""
+    resources = json.loads(package.read_text(encoding="utf-8")).get("resources", [])
+    return [one for one in resources if isinstance(one, dict) and kind in one.get(OWN, {})]
+
+
 def _described(package: Path, within: str) -> dict[str, SentTable]:
     try:
-        resources = json.loads(package.read_text(encoding="utf-8")).get("resources", [])
-        own = [one for one in resources if isinstance(one, dict) and "table" in one.get(OWN, {})]
+        own = _own(package, "table")
         return {
             one[OWN]["table"]: _table(package.parent, one)
             for one in own

@@ -21,7 +21,7 @@ from reissue.model.records import Records
 from reissue.model.release import Release
 from reissue.model.snapshot import Leaves, Snapshot
 from reissue.utility.analysing.analysis import Analysis, analyse
-from reissue.utility.analysing.breakdown import cuts_of
+from reissue.utility.analysing.breakdown import cuts_of, group_name
 from reissue.utility.analysing.conditions import QuasiColumns
 from reissue.utility.analysing.public_files import PublicRelease
 from reissue.utility.asks import Ask, AskKind
@@ -181,7 +181,7 @@ class Asking:
 
     def _answered(self, ask: Ask, at: int) -> pl.DataFrame:
         truth = _asked(self._truth, ask)
-        names = [*cuts_of(ask.by)]
+        names = [group_name(name) for name in cuts_of(ask.by)]
         everybody = None
         if ask.kind not in ("contrast", "slope") and not (ask.kind == "count" and ask.value is None):
             kind: AskKind = "mean" if ask.kind == "mean" else "share"

@@ -82,6 +82,14 @@ class DesignScores:
             found[number * self._width + places] = self._scores[at].weights(wanted[places])
         return found
 
+    def variances(self, wanted: Floats) -> Floats:
+        """For each design the variance that the draw of a set gives a score, on average over the reference."""
+        found = np.zeros(len(self._designs.designs))
+        for at in self._used:
+            design, asked = self._designs.designs[at], wanted[self._designs.places[at]]
+            found[at] = self._scores[at].square(asked) - float(design.shares @ asked**2)
+        return found
+
     def others_square(self, wanted: Floats, has: Floats) -> Floats:
         """For each design E[y^2] of whoever has none of the values wanted; `has` is that of whoever has one.
 

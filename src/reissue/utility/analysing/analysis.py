@@ -30,7 +30,7 @@ from reissue.tables.recode_sets import DESIGN
 from reissue.tables.set_views import FORM
 from reissue.utility.analysing.anatomised_asked import AnatomisedAsked
 from reissue.utility.analysing.asking import PublicRows
-from reissue.utility.analysing.breakdown import By, Cells, Cuts, cuts_of
+from reissue.utility.analysing.breakdown import By, Cells, Cuts, cuts_of, group_name
 from reissue.utility.analysing.condition_texts import read_conditions
 from reissue.utility.analysing.conditions import Condition, Conditions, is_number
 from reissue.utility.analysing.generalised_asked import GeneralisedAsked
@@ -109,7 +109,7 @@ class Analysis:
     def only(self, *numbers: int) -> Analysis:
         """The same of some releases alone."""
         if not numbers:
-            raise ParameterError("No release is named.", hint=f"there are {', '.join(map(str, self.releases))}.")
+            raise ParameterError("No release is named.", hint=self._there)
         chosen = [self._release(number) for number in sorted(set(numbers))]
         return Analysis(chosen, self._hierarchies, self._frames)
 
@@ -154,7 +154,7 @@ class Analysis:
             cells, chosen, parts = view.cells(cuts, conditions), _chosen(view, columns), []
             for question, named in every_value(chosen, kind):
                 found = self._rows(view, cells, view.figures(question, cells, target), question.label)
-                own = [pl.lit(cell).alias(name) for name, cell in zip(chosen, named, strict=True)]
+                own = [pl.lit(cell).alias(group_name(name)) for name, cell in zip(chosen, named, strict=True)]
                 parts.append(found.select(*own, pl.exclude("value")) if several else found)
             return pl.concat(parts)
 
@@ -265,7 +265,7 @@ class Analysis:
         if slopes:
             parts.append(pl.concat(slopes).with_columns(term=pl.lit("slope")))
         per = pl.when(pl.col("term") == "slope").then(pl.lit(times.unit)).alias("per")
-        head = [*cuts, "value", "term"]
+        head = [*map(group_name, cuts), "value", "term"]
         return self._frame([part.select(*head, per, pl.exclude(head)) for part in parts], several=True)
 
     def scores(self, values: Sequence[Condition] | None = None, *, mean: bool = False) -> Any:
@@ -299,11 +299,16 @@ class Analysis:
         found = [one.library for one in self._releases if one.library is not None]
         return self._frames or (found[0] if found else "polars")
 
+    @property
+    def _there(self) -> str:
+        several = len(self.releases) > 1
+        return f"there {'are releases' if several else 'is release'} {', '.join(map(str, self.releases))}."
+
     def _release(self, number: int) -> PublicRelease:
         for release in self._releases:
             if release.number == number:
                 return release
-        raise ParameterError(f"There is no release {number}.", hint=f"there are {', '.join(map(str, self.releases))}.")
+        raise ParameterError(f"There is no release {number}.", hint=self._there)
 
     def _view_of(self, number: int) -> View:
         return self._views[self._releases.index(self._release(number))]
@@ -449,12 +454,12 @@ def _groups(cells: Cells) -> list[tuple[Any, ...]]:
 
 
 def _row(cuts: Cuts, group: tuple[Any, ...], head: Mapping[str, Any], found: Any) -> pl.DataFrame:
+    groups = {group_name(name): label for name, label in zip(cuts, group, strict=True)}
     figures = {name: getattr(found, name) for name in ("estimate", "error", "low", "high", "interval")}
+    row = {**groups, **head, **figures}
     return pl.DataFrame(
-        {**{name: [label] for name, label in zip(cuts, group, strict=True)}, **{n: [v] for n, v in head.items()},
-         **{name: [figure] for name, figure in figures.items()}},
-        schema_overrides={"release": pl.Int64, "people": pl.Float64},
-    )  # fmt: skip
+        {name: [cell] for name, cell in row.items()}, schema_overrides={"release": pl.Int64, "people": pl.Float64}
+    )
 
 
 def _sloping(terms: Sequence[Term], times: Mapping[int, float]) -> list[Term]:
@@ -509,7 +514,12 @@ def _scores_of(view: SetsAsked, values: Sequence[Condition] | None, mean: bool, 
     taken = [name for name in asked if name in (*columns, "release", "cluster")]
     found = view.scores(list(asked.values()))
     names = [f"score of {name}" if name in taken else name for name in asked]
-    return view.release.table("table", columns).with_columns(
-        pl.lit(view.number, dtype=pl.Int64).alias("release"),
-        *(pl.Series(name, found[:, at]) for at, name in enumerate(names)),
+    own_names = {name: f"by {name}" for name in columns if name in ("release", "cluster")}
+    return (
+        view.release.table("table", columns)
+        .rename(own_names)
+        .with_columns(
+            pl.lit(view.number, dtype=pl.Int64).alias("release"),
+            *(pl.Series(name, found[:, at]) for at, name in enumerate(names)),
+        )
     )

@@ -39,6 +39,15 @@ MOST = 1e300
 """No cut is larger; a whole number of any length is no float."""
 REGION = "\0region"
 """No column of a table is called so."""
+ANSWERED = frozenset(
+    {"value", "release", "people", "estimate", "error", "low", "high", "interval", "contrast", "term", "per"}
+)
+"""The columns of answers."""
+
+
+def group_name(name: str) -> str:
+    """What the groups of a column are called in answers: as the column, unless answers have one of this name."""
+    return f"by {name}" if name in ANSWERED else name
 
 
 def cuts_of(by: By) -> dict[str, Sequence[Any] | None]:
@@ -147,7 +156,8 @@ def breakdown(
     used, group = numbered(group)
     columns, rest = [], used
     for labels in reversed(parts):
-        columns.append(labels.gather(pl.Series(rest % labels.len(), dtype=pl.UInt32)))
+        chosen = labels.gather(pl.Series(rest % labels.len(), dtype=pl.UInt32))
+        columns.append(chosen.alias(group_name(labels.name)))
         rest = rest // labels.len()
     return Cells(rows, group, weight, pl.DataFrame(columns[::-1]), used.size)
 

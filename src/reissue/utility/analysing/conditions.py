@@ -19,8 +19,8 @@ import numpy as np
 import polars as pl
 
 from reissue.arrays.types import Floats
-from reissue.errors import ParameterError, listed
-from reissue.model.hierarchy import Hierarchy
+from reissue.errors import HierarchyError, ParameterError, count_of, listed
+from reissue.model.hierarchy import MISSING, Hierarchy
 from reissue.tables.recode import set_labels
 
 POINT = 1e-12
@@ -362,12 +362,13 @@ def _physical(end: Any, dtype: pl.DataType) -> float | None:
 
 def _label_share(column: pl.Series, condition: Condition, published: QuasiColumns) -> pl.Expr:
     """The share of each published label or set that the condition admits."""
-    text = column.cast(pl.String)
-    covers, admitted = (
-        leaves_of(text, published.hierarchies.get(column.name)),
-        admitted_of(column, condition, published),
-    )
+    text, hierarchy = column.cast(pl.String), published.hierarchies.get(column.name)
+    covers, admitted = leaves_of(text, hierarchy), admitted_of(column, condition, published)
     share = {label: len(admitted.intersection(leaves)) / len(leaves) for label, leaves in covers.items()}
+    root = None if hierarchy is None else hierarchy.labels[0]
+    if root in share and MISSING not in covers[root]:
+        # Nothing says whether there is somebody without a label among those of whom any would do.
+        share[root] = min(share[root], 1 - POINT)
     return pl.lit(text.replace_strict(share, default=0.0, return_dtype=pl.Float64))
 
 
@@ -384,4 +385,14 @@ def admitted_of(column: pl.Series, condition: Condition, published: QuasiColumns
 def leaves_of(text: pl.Series, hierarchy: Hierarchy | None) -> dict[str, Collection[str]]:
     """For each published label or set what it stands for."""
     published = text.unique().drop_nulls().to_list()
-    return {label: set_labels(label) if hierarchy is None else hierarchy.covers(label) for label in published}
+    if hierarchy is None:
+        return {label: set_labels(label) for label in published}
+    if MISSING in published and hierarchy.missing == "refuse":
+        # No file says that somebody may have no label.
+        hierarchy = Hierarchy.from_nested(hierarchy.to_nested(), missing="value")
+    if unknown := len({*published}.difference(hierarchy.labels)):
+        raise HierarchyError(
+            f"'{text.name}' has {count_of(unknown, 'label')} that the hierarchy given for it lacks: it is another one.",
+            hint="ask the publisher for the one that was used.",
+        )
+    return {label: hierarchy.covers(label) for label in published}

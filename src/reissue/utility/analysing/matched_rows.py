@@ -26,7 +26,7 @@ from reissue.arrays.runs import runs, starts_of
 from reissue.arrays.types import Floats, Ints, Words
 from reissue.model.sets import SetDesigns, SetLists
 from reissue.utility.analysing.questions import Target
-from reissue.utility.analysing.score_intervals import Weighed
+from reissue.utility.analysing.score_intervals import Squares, Weighed
 from reissue.utility.analysing.scored_rows import RowFactors, Scored
 
 KINDS = 1 << 16
@@ -95,14 +95,14 @@ class Matched:
         """For each release a number for each row, the same where rows are taken to be the same person's."""
         return _numbers(self._key, self._count)
 
-    def by_person(self, scored: Sequence[Scored], slopes: Sequence[Floats], factors: Sequence[RowFactors]) -> Weighed:
+    def by_person(self, scored: Sequence[Scored], squares: Sequence[Squares], factors: Sequence[RowFactors]) -> Weighed:
         """For each person what they count over all releases; of several rows that agree as many stay as can."""
         several = 1 + max(int(one.max(initial=0)) for one in self.people)
-        factor, score, slope = np.zeros(several), np.zeros(several), np.zeros(several)
-        for who, own, moving, one in zip(self.people, scored, slopes, factors, strict=True):
+        factor, score, has, others = (np.zeros(several) for _ in range(4))
+        for who, own, design, one in zip(self.people, scored, squares, factors, strict=True):
             factor[who] += one.factor
-            score[who], slope[who] = own.first, moving
-        return Weighed(factor, score, slope)
+            score[who], has[who], others[who] = own.first, design.has, design.others
+        return Weighed(factor, score, Squares(has, others))
 
     def _of_several(self, several: Ints, key: Ints, factors: RowFactors) -> RowFactors:
         """What the rows of a release count, for kinds that stand several times in some release."""

@@ -9,6 +9,7 @@ import json
 from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property, partial
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, Literal
 
 import polars as pl
@@ -18,7 +19,7 @@ from reissue.model.hierarchy import MISSING, Hierarchy
 from reissue.model.records import record_cells
 from reissue.model.release import Release
 from reissue.model.schema import TOGETHER
-from reissue.tables.data_packages import SentTable, sent_tables
+from reissue.tables.data_packages import SentTable, sent_hierarchies, sent_tables
 from reissue.tables.frames import PART, READABLE, Library, read_in_parts, read_table, understood
 from reissue.tables.joining import read_cells
 from reissue.tables.recode_sets import COMBINATIONS, DESIGN, ROOMS
@@ -33,8 +34,16 @@ TABLES = ("table", "quasi", "sensitive", DESIGN, COMBINATIONS, ROOMS, "counterfe
 class PublicRelease:
     """One release: its record, where there is one, and its tables."""
 
-    def __init__(self, number: int, tables: Mapping[str, object], record: Mapping[str, Any] | None) -> None:
+    def __init__(
+        self,
+        number: int,
+        tables: Mapping[str, object],
+        record: Mapping[str, Any] | None,
+        hierarchies: Mapping[str, Path] = MappingProxyType({}),
+    ) -> None:
+        """`hierarchies` are those that were sent with it, by column."""
         self.number = number
+        self._hierarchies = hierarchies
         self.record = record
         self._given = dict(tables)
         self._read: dict[str, pl.DataFrame] = {}
@@ -193,7 +202,9 @@ class PublicRelease:
         return bool(self.record["groups"] < self.record["rows"])
 
     def published(self, hierarchies: Mapping[str, Hierarchy]) -> QuasiColumns:
-        """How its quasi-identifiers are written."""
+        """How its quasi-identifiers are written; a hierarchy that is given goes before one that was sent."""
+        sent = {name: Hierarchy.read(path) for name, path in self._hierarchies.items() if name not in hierarchies}
+        hierarchies = {**sent, **hierarchies}
         columns = self.columns(self.main)
         intervals = interval_columns(columns) if self.form != "anatomised" else frozenset()
         # A table may itself have columns `bp_low` and `bp_high`.
@@ -290,7 +301,7 @@ def _release(folder: Path, number: int) -> PublicRelease:
     tables: dict[str, Path | SentTable] = {**_tables_in(folder), **sent_tables(folder)}
     if not tables:
         raise ParameterError(f"There are no tables in '{folder}'.", hint=f"they lie beside '{RECORD}'.")
-    return PublicRelease(number, tables, record)
+    return PublicRelease(number, tables, record, sent_hierarchies(folder))
 
 
 def _tables_in(folder: Path) -> dict[str, Path]:

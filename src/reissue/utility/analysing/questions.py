@@ -24,6 +24,8 @@ Z = 1.959963984540054
 """The normal quantile of 95 %."""
 NAME_A_VALUE = "name the value whose share is asked for: value='flu', for example; on the command line --value flu."
 """What to do where there is no mean."""
+FEW_PEOPLE = 100
+"""Of fewer people the variance of a mean is no less than the design's, as sets that stray far may be lacking."""
 FEWEST_PEOPLE = 30
 """Of fewer people than this a mean, a slope or a change over releases is not normal, nor is its variance known well."""
 
@@ -220,7 +222,8 @@ def _by_column(columns: Columns, value: Condition, elsewhere: Elsewhere) -> dict
         raise ParameterError(
             f"Several columns are sensitive, and {'none' if not having else 'more than one'} of them has what is asked "
             "for.",
-            hint=f'say which: value={{"{next(iter(columns))}": ...}}; on the command line --value column=value.',
+            hint=f'say which: value={{"{next(iter(columns))}": ...}}; on the command line --value "column = value", '
+            "where a value with signs or an 'and' in it stands in quotes of its own.",
         )
     return {having[0]: value}
 

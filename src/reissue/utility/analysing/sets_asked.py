@@ -28,8 +28,8 @@ from reissue.utility.analysing.asking import PublicRows
 from reissue.utility.analysing.breakdown import Cells, in_both
 from reissue.utility.analysing.matched_rows import Matched, row_words
 from reissue.utility.analysing.public_files import PublicRelease
-from reissue.utility.analysing.questions import FEWEST_PEOPLE, Combined, Figures, Question, Target, Term, Z
-from reissue.utility.analysing.score_intervals import Weighed, share_interval, sum_distances
+from reissue.utility.analysing.questions import FEW_PEOPLE, FEWEST_PEOPLE, Combined, Figures, Question, Target, Term, Z
+from reissue.utility.analysing.score_intervals import Squares, Weighed, share_interval, sum_distances
 from reissue.utility.analysing.scored_rows import RowFactors, Scored
 from reissue.utility.analysing.slopes import Outcomes
 from reissue.utility.row_scores import ListScores, why_not_by_design
@@ -51,7 +51,7 @@ class SetsAsked(PublicRows):
         self._sets: SetLists | None = None
         self._scoring: ListScores | None = None
         self._words: Words | None = None
-        self._last: tuple[bytes, Scored, Floats] | None = None
+        self._last: tuple[bytes, Scored, Squares] | None = None
         self._asked: list[tuple[Cells, Question, Target, Figures]] = []
 
     @cached_property
@@ -159,27 +159,30 @@ class SetsAsked(PublicRows):
     def outcomes(self, question: Question) -> Outcomes:
         """For each row its score for a question, and that of its square."""
         scored = self.scored(question)
-        slope = self.slopes_of_rows(question) if question.is_indicator else None
-        return Outcomes(scored.first, scored.square, True, slope, self._scores.unsure, self._scores.off)
+        squares = self.squares_of_rows(question)
+        return Outcomes(
+            scored.first, scored.square, True, question.is_indicator, squares, self._scores.unsure, self._scores.off
+        )
 
-    def _of(self, question: Question) -> tuple[Scored, Floats]:
+    def _of(self, question: Question) -> tuple[Scored, Squares]:
         name = question.counted.tobytes() + (b"" if question.known is None else question.known.tobytes())
         if self._last is not None and self._last[0] == name:
             return self._last[1:]
         if question.is_indicator:
             first = self.scores([question.counted])[:, 0]
             scored = Scored(first, first, None)
-            slope = self._slope(question, first)
+            squares = self._squares(question, first)
         else:
             known = [] if question.known is None else [question.known]
             found = self.scores([question.counted, question.counted**2, *known])
             scored = Scored(found[:, 0], found[:, 1], found[:, 2] if known else None)
-            slope = np.zeros(len(self.designs.designs))
-        self._last = (name, scored, slope)
-        return scored, slope
+            least = self._variances(question, scored)
+            squares = Squares(least, least)
+        self._last = (name, scored, squares)
+        return scored, squares
 
-    def _slope(self, question: Question, score: Floats) -> Floats:
-        """For each design by how much E[y^2] differs between those who have the value and those who have not.
+    def _squares(self, question: Question, score: Floats) -> Squares:
+        """For each design E[y^2] of those who have the value and of those who have not.
 
         P(S | u) is proportional to P(S) slots(u) for the u of a set, so that the mean of y^2 over sets, weighed by the
         slots of what is asked for, is E[y^2 | has it]; over all sets E[y^2] = z' P z, exactly.
@@ -192,7 +195,14 @@ class SetsAsked(PublicRows):
         weighed = np.bincount(design, holding * score[rows] ** 2, minlength=count)
         total = np.bincount(design, holding, minlength=count)
         has = np.divide(weighed, total, out=np.ones(count), where=total > 0)
-        return has - self._scores.others_square(question.counted, has)
+        return Squares(has, np.maximum(self._scores.others_square(question.counted, has), 0.0))
+
+    def _variances(self, question: Question, scored: Scored) -> Floats:
+        """For each design the variance that the draw of sets gives a number, on average over the reference."""
+        if question.known is None:
+            return self._scores.variances(question.counted)
+        middle = float(scored.first.sum() / np.sum(scored.over))
+        return self._scores.variances(question.counted - middle * question.known)
 
     def _slots_asked(self, question: Question, rows: Ints) -> Floats:
         """How many slots of the sets of some rows what is asked for takes."""
@@ -229,14 +239,19 @@ class SetsAsked(PublicRows):
                 np.where(made.people > 0, part * made.people, 0.0) for part in (made.estimate, made.error, low, high)
             )
             return Figures(made.people, total, error, low, high, made.interval)
-        scored, w = self.scored(question).at(cells.rows), cells.weight
+        every, squares = self._of(question)
+        scored, w = every.at(cells.rows), cells.weight
         known = cells.people if scored.known is None else cells.total(w * scored.known)
         with np.errstate(divide="ignore", invalid="ignore"):
             ratio = cells.total(w * scored.first) / known
             at = ratio[cells.group]
             own = scored.own(at)
-            square = scored.residual(at) ** 2 - (own if target == "table" else 0.0)
-            variance = cells.total(w**2 * square + w * (1 - w) * own) * (1 + self._scores.unsure)
+            drawn = cells.total(w**2 * (scored.residual(at) ** 2 - own))
+            least = cells.total(w**2 * squares.others[self.sets.design[cells.rows]])
+            drawn = np.where(cells.people < FEW_PEOPLE, np.fmax(drawn, least), drawn)
+            if target == "population":
+                drawn = drawn + cells.total(w**2 * own)
+            variance = (drawn + cells.total(w * (1 - w) * own)) * (1 + self._scores.unsure)
             error = np.sqrt(np.maximum(variance, 0.0) / known**2 + (self._scores.off * ratio) ** 2)
         width = np.where(cells.people < FEWEST_PEOPLE, np.nan, Z * error)
         return Figures(cells.people, ratio, error, ratio - width, ratio + width, "95 %")
@@ -264,7 +279,7 @@ class SetsAsked(PublicRows):
 
     def _shares(self, question: Question, cells: Cells, target: Target) -> Figures:
         """The shares of each group; the ends of intervals may be below 0 and above 1."""
-        every, slope = self._of(question)
+        every, squares = self._of(question)
         scored, w, people = every.at(cells.rows), cells.weight, cells.people
         with np.errstate(divide="ignore", invalid="ignore"):
             share = cells.total(w * scored.first) / people
@@ -275,10 +290,10 @@ class SetsAsked(PublicRows):
                 spreading = np.maximum(cells.total(w * (1 - w) * own), 0.0) / people**2
             independent = people**2 / weighed
             second = cells.total((w * scored.first) ** 2) / weighed + independent * spreading
-            moving = slope
-            if slope.size > 1:
-                moving = cells.total(w**2 * slope[self.sets.design[cells.rows]]) / weighed
-            error, low, high = share_interval(share, second, moving, independent / (1 + self._scores.unsure), target)
+            if squares.has.size > 1:
+                own_design = squares.at(self.sets.design[cells.rows])
+                squares = Squares(*(cells.total(w**2 * one) / weighed for one in (own_design.has, own_design.others)))
+            error, low, high = share_interval(share, second, squares, independent / (1 + self._scores.unsure), target)
             if off := self._scores.off:
                 aside = (off * share) ** 2
                 error, low, high = (
@@ -317,15 +332,17 @@ class SetsAsked(PublicRows):
         spreading += sum(2 * one.with_other(other) for one, other in combinations(placed, 2) if one.view is other.view)
         scores = [view.scored(questions[number]) for number, view in views.items()]
         parts = [factors[number] for number in views]
-        slopes = [view.slopes_of_rows(questions[number]) for number, view in views.items()]
+        squares = [view.squares_of_rows(questions[number]) for number, view in views.items()]
         hidden = 0.0
         if len(views) == 1:
             variance = float(scores[0].products(parts[0], parts[0], target).sum())
-            weighed = Weighed(parts[0].factor, scores[0].first, slopes[0])
+            weighed = Weighed(parts[0].factor, scores[0].first, squares[0])
         else:
             matched = self._matched(views)
             variance, hidden = matched.variance(scores, parts, target)
-            weighed = matched.by_person(scores, slopes, parts)
+            weighed = matched.by_person(scores, squares, parts)
+        if not terms[0].question.is_indicator and min(term.cells.people[term.group] for term in terms) < FEW_PEOPLE:
+            variance = max(variance, float((weighed.factor**2 * weighed.squares.others).sum()))
         unsure, off = self._scores.unsure, self._scores.off
         error = float(np.sqrt(max(variance + spreading, 0.0) * (1 + unsure) + (off * estimate) ** 2))
         few = min(min(term.cells.people[term.group] for term in terms), weighed.alike) < FEWEST_PEOPLE
@@ -335,11 +352,19 @@ class SetsAsked(PublicRows):
             return Combined(estimate, error, estimate - Z * error, estimate + Z * error, "95 %")
         apart = sum_distances(replace(weighed, unsure=unsure, off=off), target)
         down, up = (float(np.sqrt(one[0] + Z**2 * hidden)) for one in apart)
-        return Combined(estimate, error, estimate - down, estimate + up, "95 %")
+        # No share is below 0 or above 1, and no difference of shares beyond what that allows.
+        whole = [
+            term.factor * (1.0 if term.question.kind == "share" else float(term.cells.people[term.group]))
+            for term in terms
+        ]
+        least, most = (sum(part(one, 0.0) for one in whole) for part in (min, max))
+        middle = min(max(estimate, least), most)
+        return Combined(estimate, error, max(middle - down, least), min(middle + up, most), "95 %")
 
-    def slopes_of_rows(self, question: Question) -> Floats:
-        """For each row by how much E[y^2] differs between those who have the value and those who have not."""
-        return self._of(question)[1][self.sets.design]
+    def squares_of_rows(self, question: Question) -> Squares:
+        """For each row E[y^2] of those who have the value and of those who have not, by its design; of a mean what the
+        draw adds."""
+        return self._of(question)[1].at(self.sets.design)
 
     def _of_term(self, term: Term, target: Target) -> Figures:
         """The figures of all groups of a term, which is asked for group after group."""

@@ -22,8 +22,8 @@ from reissue.arrays.types import Bools, Floats
 from reissue.errors import ParameterError
 from reissue.utility.analysing.breakdown import Cells
 from reissue.utility.analysing.conditions import Conditions, QuasiColumns, is_number
-from reissue.utility.analysing.questions import FEWEST_PEOPLE, Figures, Target, Z
-from reissue.utility.analysing.score_intervals import Weighed, sum_distances
+from reissue.utility.analysing.questions import FEW_PEOPLE, FEWEST_PEOPLE, Figures, Target, Z
+from reissue.utility.analysing.score_intervals import Squares, Weighed, sum_distances
 
 FEWEST_ALIKE = FEWEST_PEOPLE / 2
 """So many rows that count alike a slope of means, or one for a population, rests on at least. Of 30 people who are
@@ -52,8 +52,10 @@ class Outcomes:
     """The same of its square."""
     drawn: bool
     """Whether these are scores of sets that were drawn by a design, whose errors follow from it."""
-    moving: Floats | None = None
-    """Of scores of a share by how much E[y^2] differs between those who have the value and those who have not."""
+    of_share: bool = True
+    """Whether scores are of those who have a value, or of a number."""
+    squares: Squares | None = None
+    """Of scores what E[y^2] is by the design; of those of a number what the draw adds to their variance."""
     unsure: float = 0.0
     """By what variances are larger, as a part of them."""
     off: float = 0.0
@@ -110,7 +112,12 @@ def slopes(outcomes: Outcomes, cells: Cells, place: Positions, target: Target) -
             return Figures(people, slope, nothing, nothing, nothing, "none")
         own = square - 2 * share[group] * y + share[group] ** 2
         left = y**2 - square if target == "table" else (y - share[group] - slope[group] * d) ** 2
-        drawn = total((w * d) ** 2 * left) * (1 + outcomes.unsure)
+        drawn = total((w * d) ** 2 * left)
+        assert outcomes.squares is not None
+        if not outcomes.of_share:
+            least = total((w * d) ** 2 * outcomes.squares.others[rows])
+            drawn = np.where(people < FEW_PEOPLE, np.fmax(drawn, least), drawn)
+        drawn = drawn * (1 + outcomes.unsure)
         placed = total((w * within + w * (1 - w) * d**2) * own)
         variance = np.maximum(drawn + placed, 0.0) / spread**2
         error = np.sqrt(variance + (outcomes.off * slope) ** 2)
@@ -118,13 +125,13 @@ def slopes(outcomes: Outcomes, cells: Cells, place: Positions, target: Target) -
     if place.lacking is not None:
         uncertain |= place.lacking[rows]
     inexact = (np.bincount(group[uncertain], minlength=cells.count) > 0) | (people < FEWEST_PEOPLE) | np.isnan(spread)
-    if outcomes.moving is None or target == "population":
+    if not outcomes.of_share or target == "population":
         inexact |= ~(total((w * d) ** 2) ** 2 >= FEWEST_ALIKE * total((w * d) ** 4))
-    if outcomes.moving is None:
+    if not outcomes.of_share:
         down = up = Z * error
     else:
         factor = np.nan_to_num(w * d / spread[group])
-        weighed = Weighed(factor, y, outcomes.moving[rows], outcomes.unsure, outcomes.off)
+        weighed = Weighed(factor, y, outcomes.squares.at(rows), outcomes.unsure, outcomes.off)
         down, up = (np.sqrt(one) for one in sum_distances(weighed, target, group, cells.count))
     low, high = (np.where(inexact, np.nan, slope + part) for part in (-down, up))
     return Figures(people, slope, error, low, high, "95 %", inexact)

@@ -66,7 +66,10 @@ def test_columns_whose_hierarchy_recipients_need_are_named(run: Run, tmp_path: P
     assert run("publish", "clinic", "1.csv", "--policy", "policy.toml").code == 0
     ran = run("export", "clinic", "sent")
     assert "note whoever counts by 'zip' needs the hierarchy, which is not in the package" in ran.out
-    assert run("export", "clinic", "again", "--json").data["hierarchies"] == ["zip"]
+    assert run("export", "clinic", "again", "--json").data["hierarchies_not_sent"] == ["zip"]
+    ran = run("export", "clinic", "with", "--hierarchy", "zip=zip.csv")
+    assert ran.code == 0
+    assert "note" not in ran.out
     assert run("estimate", "sent", "--by", "zip").code == 2
     assert run("estimate", "sent", "--by", "zip", "--hierarchy", "zip=zip.csv").code == 0
 

@@ -96,16 +96,16 @@ def export(
             "files": files,
             "chain": made.chain,
         }
-        if made.hierarchies:
-            told["hierarchies"] = list(made.hierarchies)
+        if made.unsent:
+            told["hierarchies_not_sent"] = list(made.unsent)
         print_json({**told, **({"retracted": left_out} if left_out else {})})
         return
     for path in made.files:
         say(f"wrote {path}")
-    if made.hierarchies:
+    if made.unsent:
         say(
-            f"whoever counts by {listed(made.hierarchies)} needs the hierarchy, which is not in the package: send its "
-            "file, too, if its labels may be known",
+            f"whoever counts by {listed(made.unsent)} needs the hierarchy, which is not in the package. If its labels "
+            f"may be known, send it: --hierarchy {made.unsent[0]}=FILE",
             heading="note ",
             style="yellow",
         )

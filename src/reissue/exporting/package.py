@@ -54,8 +54,8 @@ class Exported:
     """Every file: tables first, then what describes them."""
     chain: str
     """What stands for all of it, as export.json has it."""
-    hierarchies: tuple[str, ...] = ()
-    """Columns that were generalised along hierarchies. These are not in it, and whoever counts by them needs them."""
+    unsent: tuple[str, ...] = ()
+    """Columns that were generalised along hierarchies that are not in it: whoever counts by them needs these."""
 
 
 def write_package(
@@ -89,7 +89,7 @@ def write_package(
         for one in releases
         if one.public.has_regions
         for name, kind in one.public.kinds.items()
-        if kind == "hierarchy"
+        if kind == "hierarchy" and name not in (hierarchies or {})
     }
     numbers = tuple(one.number for one in releases)
     return Exported(target, numbers, tuple(target / name for name in names), chain, tuple(lacking))

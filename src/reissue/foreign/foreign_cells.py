@@ -44,9 +44,10 @@ from reissue.foreign.intervals import (
     is_dashed_code,
     is_plain,
 )
-from reissue.foreign.wordings import in_signs, plain_label, says_missing, unwrapped
+from reissue.foreign.wordings import in_signs, plain_label, unwrapped
 from reissue.model.attributes import EVERYTHING, Attribute, Intervals, Patterns, Sets
 from reissue.model.hierarchy import Hierarchy
+from reissue.model.missing_words import no_number, says_missing
 from reissue.tables.recode import set_labels
 
 SUPPRESSED = frozenset({"*", "", "NULL", "null", "NA", "NaN", "nan"})
@@ -61,6 +62,9 @@ DAYS_EACH = 5
 """So many different days must have each of them."""
 FEW_LABELS, ROWS_EACH = 20, 10
 """A column of so few labels, each with so many rows, would show one of them again."""
+WORDS_AMONG_LABELS = (
+    "words for what is not known are labels like others here; --missing COLUMN=word if they may stand for any of them"
+)
 APART = "that exclude one another; give a hierarchy if some of them stand for others"
 
 
@@ -191,6 +195,8 @@ class _Reading:
                 f"releases, as the same may be called differently; --labels '{self.name}' if they are others"
             )
             return _sets(coded, {}, ()), "something else in one file than in another, and is not compared"
+        if any(sort == "label" and says_missing(text) for text, sort in sorts.items()):
+            self.asides.append(WORDS_AMONG_LABELS)
         coded, folded = self._folded(coded, sorts)
         return _labels(coded, {text: sort for text, sort in folded.items() if sort != "broken"}), f"labels {APART}"
 
@@ -334,7 +340,7 @@ def _with_dates(coded: Sequence[_Coded], reading: _Reading) -> list[_Coded]:
     """Dates as ISO 8601 writes them, where nearly all cells are dates."""
     meant = [set(one.means.values()) - SUPPRESSED for one in coded]
     everything = set().union(*meant)
-    told = {text for text in everything if says_missing(text)}
+    told = {text for text in everything if no_number(text)}
     strange = {text for text in everything - told if not interval_of(text, "dates")}
     if not strange:
         return list(coded)
@@ -381,7 +387,7 @@ def _with_days(coded: Sequence[_Coded], reading: _Reading) -> list[_Coded]:
 def _without_words(coded: Sequence[_Coded], reading: _Reading) -> list[_Coded]:
     """Words for what is not known stand for anything, in a column of numbers or dates."""
     meant = {text for one in coded for text in one.means.values()} - SUPPRESSED
-    told = {text for text in meant if says_missing(text)}
+    told = {text for text in meant if no_number(text)}
     sorts = {_sort(text) for text in meant - told}
     if not told or not sorts or not (sorts <= NUMBERS or sorts <= DATES):
         return list(coded)

@@ -265,11 +265,22 @@ def _of_rows(report: AuditReport) -> tuple[str, str]:
     if not telling:
         return "", ""
     number, shown = telling[-1]
+    nothing = _nothing_told(report, shown)
     if len(each) == 1:
-        return f"{_capital(_rows_told(report, shown, _rows(shown.rows)))}.", ""
+        return f"{_capital(_rows_told(report, shown, _rows(shown.rows)))}.", nothing
     last = ", the last" if number == each[-1][0] else ""
     first = f"in release {number:,}{last}, {_rows_told(report, shown, _rows(shown.rows))}"
-    return f"{_capital(first)}.", _of_all_releases(report, [shown for _, shown in each])
+    every = _of_all_releases(report, [shown for _, shown in each])
+    return f"{_capital(first)}.", f"{nothing} {every}" if nothing else every
+
+
+def _nothing_told(report: AuditReport, shown: _Shown) -> str:
+    """Of how many rows all that can be read off is that nothing is known."""
+    if not shown.nothing:
+        return ""
+    whole = sensitive_of(report)
+    tell = "tells" if shown.nothing == 1 else "tell"
+    return f"What {shown.nothing:,} of the {_rows(shown.kinds[whole])} {tell} is only that the {whole} is not known."
 
 
 def _of_all_releases(report: AuditReport, each: Sequence[_Shown]) -> str:
@@ -300,6 +311,8 @@ class _Shown:
     rows: int
     kinds: Mapping[str | int, int]
     """How many stand among rows that all show the same of what is named; how many more are `ABOVE`, or `ELSEWHERE`."""
+    nothing: int = 0
+    """Of those that show the same how many show that nothing is known, as `Unknown` does."""
 
     @property
     def told(self) -> int:
@@ -317,7 +330,11 @@ def _shown(report: AuditReport) -> list[tuple[int, _Shown]]:
     found = []
     for at, release in enumerate(report.published.plain):
         kinds = _alone(report, release) if looked is None else _beside_others(report, looked, at)
-        found.append((release.number, _Shown(int(release.rows.sum()), kinds)))
+        empty = 0
+        if looked is not None:
+            shares = looked.shares[at]
+            empty = int(shares.rows[shares.single & shares.nothing].sum())
+        found.append((release.number, _Shown(int(release.rows.sum()), kinds, empty)))
     return found
 
 

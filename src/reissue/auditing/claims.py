@@ -115,7 +115,7 @@ def _supposed(findings: Findings, claims: pl.DataFrame) -> pl.Series:
 
 def _with_figures(findings: Findings, above: pl.DataFrame, known: Ints) -> pl.DataFrame:
     """Claims with the figures of each: of its own value and release, where it is said of one release."""
-    own = conclusions.figures(findings) if above["release"].is_not_null().any() else None
+    own = conclusions.figures(findings, above) if above["release"].is_not_null().any() else None
     if own is None:
         figures = worst_of(findings, known).unique("person", keep="first")
         return above.join(figures, on="person", how="left", maintain_order="left")

@@ -15,6 +15,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from functools import cached_property
 
 import numpy as np
 
@@ -58,7 +59,7 @@ class ClassShares:
         """The classes of which that is not known, because others meet them."""
         return np.asarray(~self.alone & ~self.above(limit) & (self.rows > 0))
 
-    @property
+    @cached_property
     def single(self) -> Bools:
         """The classes with one value only, and no other value in those that meet them: whoever fits them has it."""
         return np.asarray((self.often == self.rows) & (self.beside == 0) & (self.rows > 0))
@@ -68,12 +69,12 @@ class ClassShares:
         """The classes of one row."""
         return np.asarray(self.rows == 1)
 
-    @property
+    @cached_property
     def probability(self) -> Floats:
         """How likely the most frequent value is at least, for whoever is in each class."""
         return np.asarray(self.often / np.maximum(self.rows + self.beside, 1))
 
-    @property
+    @cached_property
     def told(self) -> Floats:
         """How much is learnt, in bits: how much likelier the value is there than in the whole release."""
         with np.errstate(divide="ignore", invalid="ignore"):

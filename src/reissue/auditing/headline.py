@@ -17,6 +17,7 @@ import polars as pl
 from reissue.arrays.types import Bools, Ints
 from reissue.attacks.differences.differences import DifferencesFindings
 from reissue.attacks.figures import limit_told
+from reissue.auditing.hidden_rows import hidden_rows
 from reissue.auditing.words import joined
 from reissue.errors import count_of
 from reissue.model.published import PublishedGroups
@@ -461,6 +462,12 @@ def _nothing(report: AuditReport) -> str:
     everybody = people_of(report) if report.named else None
     together = taken_together(report)
     if not report.passed:
+        if rows := hidden_rows(report.published):
+            return (
+                f"What can be learnt from {together} is not known: {count_of(rows, 'suppressed row')} may be "
+                "anybody's, and hide it. If a suppressed row belongs to no published class, say so (--suppressed "
+                "class): more can be concluded then."
+            )
         left = report.disclosure.open or 0
         value = _a(sensitive_of(report))
         if report.named and left and everybody:

@@ -271,6 +271,18 @@ def test_dates_of_nines_and_noughts_alone_are_no_dates(code: str, often: int) ->
     assert found.doubts[0].startswith(f"'x': {often} cells of {28 + often} with a word for what is not known")
 
 
+def test_bands_that_a_spreadsheet_took_for_days() -> None:
+    """5-9 and 10-14, in two of its languages."""
+    bands = read(["0-4", "5-9", "10-14", "15-19", "25+"])
+    for five, ten in (("05-Sep", "Oct-14"), ("9-May", "14-Oct"), ("09. Mai", "14. Okt")):
+        found = read(["0-4", five, ten, "15-19", "25+", "Unknown"])
+        assert lows(found)[:-1] == lows(bands)
+        assert found.parts[0].high[:-1].tolist() == bands.parts[0].high.tolist()  # type: ignore[union-attr]
+        assert found.doubts[0].startswith("'x': 2 cells of 6 with a day and a month beside bands of numbers")
+    # Where nothing else is a band, they are days.
+    assert "dates without a year" in read(["05-Sep", "Oct-14", "07-Sep"]).doubts[0]
+
+
 def test_words_for_what_is_not_known_among_labels_are_told() -> None:
     assert any("words for what is not known are labels" in one for one in read(["male", "female", "Missing"]).asides)
     assert not read(["male", "female", "other"]).asides

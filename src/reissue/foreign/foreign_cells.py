@@ -33,7 +33,7 @@ import polars as pl
 
 from reissue.arrays.types import Bools, Ints
 from reissue.errors import count_of
-from reissue.foreign.date_orders import day_of, in_iso, is_ordered, is_unsure, orders_of
+from reissue.foreign.date_orders import as_band, day_of, in_iso, is_ordered, is_unsure, orders_of
 from reissue.foreign.intervals import (
     Interval,
     has_comma,
@@ -132,7 +132,7 @@ def read_column(
         sorts = {text: "label" for one in coded for text in one.means.values() if text not in SUPPRESSED}
         return ForeignColumn(_labels(coded, sorts), f"labels, as was said, {APART}")
     reading = _Reading(name, show_values)
-    coded = [one.in_signs() for one in coded]
+    coded = _with_bands([one.in_signs() for one in coded], reading)
     coded = _with_days(_with_dates(coded, reading), reading)
     coded = _without_words(coded, reading)
     parts, how = reading.read(coded)
@@ -334,6 +334,21 @@ def _counted(coded: Sequence[_Coded], wanted: Callable[[str], bool]) -> tuple[in
     found = [one.count(wanted) for one in coded]
     texts = list(dict.fromkeys(text for _, some in found for text in some))
     return sum(count for count, _ in found), sum(one.codes.size for one in coded), texts
+
+
+def _with_bands(coded: Sequence[_Coded], reading: _Reading) -> list[_Coded]:
+    """Days without a year that stand beside bands of numbers, as spreadsheets make them of bands, as these bands."""
+    meant = {text for one in coded for text in one.means.values()} - SUPPRESSED
+    bands = {text: band for text in meant if (band := as_band(text))}
+    others = {_sort(text) for text in meant - bands.keys() if not no_number(text)}
+    if not bands or not others & SPREAD or not others <= NUMBERS:
+        return list(coded)
+    count, total, _ = _counted(coded, lambda text: text in bands)
+    reading.doubts.append(
+        f"'{reading.name}': {count_of(count, 'cell')} of {total:,} with a day and a month beside bands of numbers, as "
+        "spreadsheets make 9-May of 5-9, read as such bands"
+    )
+    return [one.meaning(lambda text: bands.get(text, text)) for one in coded]
 
 
 def _with_dates(coded: Sequence[_Coded], reading: _Reading) -> list[_Coded]:

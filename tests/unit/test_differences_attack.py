@@ -59,14 +59,14 @@ def test_to_read_that_nothing_is_known_is_not_much(word: str) -> None:
     report = ri.audit(read_releases([table], sensitive="outcome", quasi=["age", "sex"]).published, limit=1 / 2)
     found = [report.published.values[one.value] for one in report.findings if one.value is not None]
     assert found[0] == "dead" and found[-1] == (word or "(missing)")
-    assert "What 1 of the 8 rows tells is only that the value is not known." in report.headline.beside
+    assert "Of the 8 rows 1 shows nothing but an empty cell or a word such as Unknown." in report.headline.beside
 
 
 def test_records_of_which_nothing_is_known() -> None:
     values = {"icu": ["yes", "Missing", "Missing"], "died": ["yes", "no", "NA"]}
     table = pl.DataFrame({"age": ["1", "2", "3"], "sex": ["f", "m", "f"]} | values)
     report = ri.audit(read_releases([table], sensitive=["icu", "died"], quasi=["age"]).published, limit=1 / 2)
-    assert report.headline.beside == "What 1 of the 3 rows tells is only that the value is not known."
+    assert report.headline.beside == "Of the 3 rows 1 shows nothing but an empty cell or a word such as Unknown."
 
 
 def test_a_group_that_others_overlap_tells_less() -> None:

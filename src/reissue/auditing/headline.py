@@ -276,12 +276,12 @@ def _of_rows(report: AuditReport) -> tuple[str, str]:
 
 
 def _nothing_told(report: AuditReport, shown: _Shown) -> str:
-    """Of how many rows all that can be read off is that nothing is known."""
+    """How many rows show no more than that nothing is known; what an empty cell means only its publisher knows."""
     if not shown.nothing:
         return ""
-    whole = sensitive_of(report)
-    tell = "tells" if shown.nothing == 1 else "tell"
-    return f"What {shown.nothing:,} of the {_rows(shown.kinds[whole])} {tell} is only that the {whole} is not known."
+    show = "shows" if shown.nothing == 1 else "show"
+    read_off = _rows(shown.kinds[sensitive_of(report)])
+    return f"Of the {read_off} {shown.nothing:,} {show} nothing but an empty cell or a word such as Unknown."
 
 
 def _of_all_releases(report: AuditReport, each: Sequence[_Shown]) -> str:

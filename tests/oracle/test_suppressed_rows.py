@@ -178,6 +178,11 @@ def test_nothing_is_called_proven_where_suppressed_rows_may_hide_anybody() -> No
         statuses[said] = [run.judgement.status for run in report.runs]
         if said is None:
             assert "--suppressed class" in report.judgements["Channels"].words
+            rows = sum(int((release["age"] == "*").sum()) for release in releases)
+            assert report.verdict.startswith(f"Not passed: {rows} suppressed rows may be anybody's, and may hide")
+            assert report.headline.sentence.startswith("What can be learnt from releases 1 and 2 together is not known")
+        told = f"{report.verdict} {report.headline.sentence}".lower()
+        assert ("nothing beyond the limits was found" in told) == (said == "anywhere")
     assert statuses == {
         None: ["undecided", "undecided"],
         "anywhere": ["within", "undecided"],

@@ -51,6 +51,24 @@ def test_four_rows_are_no_nothing() -> None:
     assert report.judgements["Channels"].status == "not asked"
 
 
+@pytest.mark.parametrize("word", ["Unknown", "", "Sin información"])
+def test_to_read_that_nothing_is_known_is_not_much(word: str) -> None:
+    """It is rare here, and comes last all the same; and it is said of how many rows it is all that they tell."""
+    ages = [str(age) for age in range(1, 9)]
+    table = pl.DataFrame({"age": ages, "sex": ["f", "m"] * 4, "outcome": ["well"] * 6 + ["dead", word]})
+    report = ri.audit(read_releases([table], sensitive="outcome", quasi=["age", "sex"]).published, limit=1 / 2)
+    found = [report.published.values[one.value] for one in report.findings if one.value is not None]
+    assert found[0] == "dead" and found[-1] == (word or "(missing)")
+    assert "Of the 8 rows 1 shows nothing but an empty cell or a word such as Unknown." in report.headline.beside
+
+
+def test_records_of_which_nothing_is_known() -> None:
+    values = {"icu": ["yes", "Missing", "Missing"], "died": ["yes", "no", "NA"]}
+    table = pl.DataFrame({"age": ["1", "2", "3"], "sex": ["f", "m", "f"]} | values)
+    report = ri.audit(read_releases([table], sensitive=["icu", "died"], quasi=["age"]).published, limit=1 / 2)
+    assert report.headline.beside == "Of the 3 rows 1 shows nothing but an empty cell or a word such as Unknown."
+
+
 def test_a_group_that_others_overlap_tells_less() -> None:
     found = Differences().run(view(rows("20-29a 20-29a 20-29a 25-34b 40-49c 40-49d")))
     first, second, third = found.shares[0].probability.tolist()

@@ -94,7 +94,7 @@ def test_spaces_around_names_are_no_part_of_them(tmp_path: Path, recwarn: pytest
 
 def test_rows_are_no_remarks(tmp_path: Path) -> None:
     """A suppressed row at the end, and one of which only a cell is known that others have too."""
-    ends = ["*,*,*,Fatal", ",,,", "2020-03-01,,,", "2020-03-09,,,"]
+    ends = ["*,*,*,Fatal", "*,*,*,*", ",,,Fatal", "2020-03-01,,,", "2020-03-09,,,"]
     for at, end in enumerate(ends):
         (release,) = read(tmp_path, PLAIN + end + "\n", f"{at}.csv").published.releases
         assert int(release.rows.sum()) == 61
@@ -137,3 +137,16 @@ def test_parquet_may_end_with_a_total_too(tmp_path: Path) -> None:
     table.write_parquet(tmp_path / "1.parquet")
     found = read_releases([tmp_path / "1.parquet"], sensitive="Outcome")
     assert found.published.values == ("Fatal", "Resolved")
+
+
+@pytest.mark.parametrize("empty", [";;\n", "; ;\n\n;;\n"])
+def test_empty_rows_at_the_end_are_nobody(empty: str, tmp_path: Path) -> None:
+    """As spreadsheets leave them: they would be suppressed rows of people without a value."""
+    (tmp_path / "1.csv").write_text("age;sex;d\n20-29;f;flu\n20-29;f;hiv\n" + empty)
+    foreign = read_releases(tmp_path, sensitive="d")
+    assert int(foreign.published.releases[0].rows.sum()) == 2
+    assert any("empty row" in note and "passed over" in note for note in foreign.notes)
+    assert not any("suppressed" in note for note in foreign.notes)
+    # A row of stars is somebody's, and so is one in which the value stands alone.
+    (tmp_path / "1.csv").write_text("age;sex;d\n20-29;f;flu\n20-29;f;hiv\n;;flu\n*;*;*\n")
+    assert int(read_releases(tmp_path, sensitive="d").published.releases[0].rows.sum()) == 4

@@ -9,8 +9,9 @@ import pytest
 from reissue.foreign.date_orders import in_iso, orders_of
 from reissue.foreign.foreign_cells import ForeignColumn, SourceColumn, read_column
 from reissue.foreign.intervals import interval_of
-from reissue.foreign.wordings import in_signs, says_missing, unwrapped
+from reissue.foreign.wordings import in_signs, unwrapped
 from reissue.model.attributes import EVERYTHING, Intervals, Sets
+from reissue.model.missing_words import says_missing
 
 INFINITE = float("inf")
 
@@ -247,7 +248,7 @@ def test_days_of_files_that_write_them_differently_are_the_same_days() -> None:
     ("cells", "told"),
     [
         ([*DAYS, "Asymptomatic"], "'x': 1 cell of 29 is no date, so that all are labels; --missing 'x=...'"),
-        ([*DAYS, *["9999-99-99"] * 3], "'x': 3 cells of 31 are no dates, so that all are labels"),
+        ([*DAYS, *["2020-99-99"] * 3], "'x': 3 cells of 31 are no dates, so that all are labels"),
         (["104", "105", "107", "OOS"], "'x': 1 cell of 4 is no number, so that all are labels"),
         (["10/03/20", "11/03/20", "13/03/20"], "'x' seems to hold dates without a year, or with half of one: labels"),
         (["10-Mar", "11-Mar", "1-Apr"], "'x' seems to hold dates without a year"),
@@ -258,6 +259,36 @@ def test_a_column_of_labels_for_the_sake_of_some_cells_says_so(cells: list[str |
     assert isinstance(found.parts[0], Sets)
     (doubt,) = found.doubts
     assert doubt.startswith(told)
+
+
+@pytest.mark.parametrize("code", ["9999-99-99", "99/99/9999", "00.00.0000", "0000-00-00"])
+@pytest.mark.parametrize("often", [3, 300])
+def test_dates_of_nines_and_noughts_alone_are_no_dates(code: str, often: int) -> None:
+    """As in columns of days of death, where most cells are such."""
+    found = read([*DAYS, *[code] * often])
+    assert lows(found) == [*lows(read(DAYS)), *[-INFINITE] * often]
+    assert found.missing == (code,)
+    assert found.doubts[0].startswith(f"'x': {often} cells of {28 + often} with a word for what is not known")
+
+
+def test_bands_that_a_spreadsheet_took_for_days() -> None:
+    """5-9 and 10-14, in two of its languages."""
+    bands = read(["0-4", "5-9", "10-14", "15-19", "25+"])
+    for five, ten in (("05-Sep", "Oct-14"), ("9-May", "14-Oct"), ("09. Mai", "14. Okt")):
+        found = read(["0-4", five, ten, "15-19", "25+", "Unknown"])
+        assert lows(found)[:-1] == lows(bands)
+        assert found.parts[0].high[:-1].tolist() == bands.parts[0].high.tolist()  # type: ignore[union-attr]
+        assert found.doubts[0].startswith("'x': 2 cells of 6 with a day and a month beside bands of numbers")
+    # Where nothing else is a band, they are days.
+    assert "dates without a year" in read(["05-Sep", "Oct-14", "07-Sep"]).doubts[0]
+
+
+def test_words_for_what_is_not_known_among_labels_are_told() -> None:
+    assert any("words for what is not known are labels" in one for one in read(["male", "female", "Missing"]).asides)
+    assert not read(["male", "female", "other"]).asides
+    assert not read(["male", "Missing"], missing=("missing",)).asides
+    # An answer like others.
+    assert not read(["insulin", "None"]).asides
 
 
 @pytest.mark.parametrize("cells", [["104", "OOS", "x", "y"], ["male", "female"], ["Ward 5", "Ward 6"], ["May", "Mar"]])

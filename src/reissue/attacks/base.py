@@ -15,6 +15,7 @@ from typing import ClassVar, Literal
 
 import polars as pl
 
+from reissue.arrays.types import Ints
 from reissue.attacks.sentences import Cell, Part, Value, Witness
 from reissue.errors import InternalError, ParameterError
 from reissue.model.assumptions import Assumption, AssumptionName
@@ -197,6 +198,15 @@ class Findings(ABC):
     def posteriors(self) -> pl.DataFrame:
         """For each person and value still possible how likely it is; see `POSTERIORS`. Empty where not computed."""
         return pl.DataFrame(schema=POSTERIORS)
+
+    def posteriors_in(self, release: int, people: Ints) -> pl.DataFrame | None:
+        """The same of some people, by number, in one release; None where nothing is told of one."""
+        told = self.posteriors
+        if "release" not in told.columns:
+            return None
+        view = self.published
+        names = [view.name(number) for number in people.tolist()]
+        return told.filter(pl.col("release") == release).filter(pl.col("person").is_in(names))
 
     @property
     def certain(self) -> dict[str | int, object]:

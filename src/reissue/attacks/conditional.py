@@ -11,6 +11,7 @@ from dataclasses import replace
 
 import polars as pl
 
+from reissue.arrays.types import Ints
 from reissue.attacks.base import Finding, Findings, Judgement, Limits
 from reissue.attacks.sentences import Witness
 from reissue.attacks.tied import TIED
@@ -51,6 +52,11 @@ class ConditionalFindings(Findings):
     def posteriors(self) -> pl.DataFrame:
         """How likely values would be; no bound is proven."""
         return _loosened(self.findings.posteriors)
+
+    def posteriors_in(self, release: int, people: Ints) -> pl.DataFrame | None:
+        """The same of some people in one release."""
+        told = self.findings.posteriors_in(release, people)
+        return None if told is None else _loosened(told)
 
     @property
     def risks(self) -> pl.DataFrame | None:

@@ -17,6 +17,7 @@ from reissue.attacks.base import Attack, Findings, Judgement, Limits
 from reissue.attacks.conditional import ConditionalFindings
 from reissue.auditing import conclusions
 from reissue.auditing.exposure import worst_of
+from reissue.model.missing_words import nothing_known
 from reissue.model.published import Published
 
 if TYPE_CHECKING:
@@ -114,7 +115,7 @@ def _supposed(findings: Findings, claims: pl.DataFrame) -> pl.Series:
 
 def _with_figures(findings: Findings, above: pl.DataFrame, known: Ints) -> pl.DataFrame:
     """Claims with the figures of each: of its own value and release, where it is said of one release."""
-    own = conclusions.figures(findings) if above["release"].is_not_null().any() else None
+    own = conclusions.figures(findings, above) if above["release"].is_not_null().any() else None
     if own is None:
         figures = worst_of(findings, known).unique("person", keep="first")
         return above.join(figures, on="person", how="left", maintain_order="left")
@@ -165,17 +166,22 @@ def ranked(claims: pl.DataFrame) -> pl.DataFrame:
 
 
 def frequencies(published: Published, column: str | None = None) -> Ints:
-    """How often the releases show each value in all, by position: of the view, or of one of several columns."""
+    """How often the releases show each value in all, by position: of the view, or of one of several columns.
+
+    What says that nothing is known counts as if all rows had it: to learn it is to learn the least.
+    """
     often = np.zeros(len(published.values), dtype=np.int64)
     for release in published.plain:
         often += np.bincount(release.values, release.counts, minlength=often.size).astype(np.int64)
     for one in published.sets:
         codes = one.codes[(one.codes >= 0) & (one.codes < often.size)]
         often += np.bincount(codes.ravel(), minlength=often.size).astype(np.int64)
-    if column is None:
-        return often
-    of = next(one for one in published.columns if one.name == column)
-    return np.bincount(of.of, often[: of.of.size], minlength=len(of.values)).astype(np.int64)
+    if column is not None:
+        of = next(one for one in published.columns if one.name == column)
+        often = np.bincount(of.of, often[: of.of.size], minlength=len(of.values)).astype(np.int64)
+    nothing = nothing_known(published, column)
+    often[: nothing.size][nothing] = often.sum()
+    return often
 
 
 def _shown(published: Published, claims: pl.DataFrame) -> Ints:

@@ -24,8 +24,9 @@ SURENESS = {kind: at for at, kind in enumerate(("exact", "bounded", "sampled", "
 def certain(attack: Attack, findings: Findings) -> pl.DataFrame:
     """Who is said to have one value for certain; see `TIED`."""
     found = _listed(findings, {person: [value] for person, value in findings.certain.items()})
-    if (attack.static and not findings.dated) or "release" not in (told := findings.posteriors).columns:
+    if not _of_releases(attack, findings, found):
         return found
+    told = findings.posteriors
     # Where values may change, it is said of a release: of the last in which it is certain.
     sure = told.filter(pl.col("kind") == "exact", pl.col("probability") >= CERTAIN)
     return _dated(findings, found, sure)
@@ -36,9 +37,16 @@ def excluded(attack: Attack, findings: Findings) -> pl.DataFrame:
     found = findings.ruled_out
     if found is None:
         found = _listed(findings, findings.excluded)
-    if (attack.static and not findings.dated) or "release" not in (told := findings.posteriors).columns:
+    if not _of_releases(attack, findings, found):
         return found
+    told = findings.posteriors
     return _dated(findings, found, told.filter(pl.col("kind") == "exact", pl.col("probability") <= 0))
+
+
+def _of_releases(attack: Attack, findings: Findings, found: pl.DataFrame) -> bool:
+    """Whether there are claims that are each about one release."""
+    dated = found.height > 0 and (not attack.static or findings.dated)
+    return dated and "release" in findings.posteriors.columns
 
 
 def above(findings: Findings, limits: Limits, known: Ints) -> pl.DataFrame:
@@ -49,11 +57,18 @@ def above(findings: Findings, limits: Limits, known: Ints) -> pl.DataFrame:
     return told.filter(~pl.col("person").is_in(pl.Series(known, dtype=pl.Int64).implode()))
 
 
-def figures(findings: Findings) -> pl.DataFrame | None:
-    """`probability`, `kind`, `low`, `high` of each `person`, `position` and `release`; None where none is told."""
-    told = findings.posteriors
-    if "release" not in told.columns:
+def figures(findings: Findings, claims: pl.DataFrame) -> pl.DataFrame | None:
+    """`probability`, `kind`, `low`, `high` of each `person`, `position` and `release` that claims are about; None where
+    none is told."""
+    parts = []
+    for (release,), some in claims.drop_nulls("release").group_by("release", maintain_order=True):
+        told = findings.posteriors_in(int(release), some["person"].unique().to_numpy())
+        if told is None:
+            return None
+        parts.append(told)
+    if not parts:
         return None
+    told = pl.concat(parts)
     exact = pl.when(pl.col("kind") == "exact").then(pl.col("probability"))
     low, high = pl.coalesce("low", exact, pl.lit(0.0)), pl.coalesce("high", exact, pl.lit(1.0))
     numbered = _numbered(findings, told.with_columns(low=low, high=high), ("probability", "kind", "low", "high"))

@@ -17,6 +17,7 @@ import polars as pl
 from reissue.arrays.types import Bools, Ints
 from reissue.attacks.differences.differences import DifferencesFindings
 from reissue.attacks.figures import limit_told
+from reissue.auditing.hidden_rows import hidden_rows
 from reissue.auditing.words import joined
 from reissue.errors import count_of
 from reissue.model.published import PublishedGroups
@@ -265,11 +266,22 @@ def _of_rows(report: AuditReport) -> tuple[str, str]:
     if not telling:
         return "", ""
     number, shown = telling[-1]
+    nothing = _nothing_told(report, shown)
     if len(each) == 1:
-        return f"{_capital(_rows_told(report, shown, _rows(shown.rows)))}.", ""
+        return f"{_capital(_rows_told(report, shown, _rows(shown.rows)))}.", nothing
     last = ", the last" if number == each[-1][0] else ""
     first = f"in release {number:,}{last}, {_rows_told(report, shown, _rows(shown.rows))}"
-    return f"{_capital(first)}.", _of_all_releases(report, [shown for _, shown in each])
+    every = _of_all_releases(report, [shown for _, shown in each])
+    return f"{_capital(first)}.", f"{nothing} {every}" if nothing else every
+
+
+def _nothing_told(report: AuditReport, shown: _Shown) -> str:
+    """How many rows show no more than that nothing is known; what an empty cell means only its publisher knows."""
+    if not shown.nothing:
+        return ""
+    show = "shows" if shown.nothing == 1 else "show"
+    read_off = _rows(shown.kinds[sensitive_of(report)])
+    return f"Of the {read_off} {shown.nothing:,} {show} nothing but an empty cell or a word such as Unknown."
 
 
 def _of_all_releases(report: AuditReport, each: Sequence[_Shown]) -> str:
@@ -300,6 +312,8 @@ class _Shown:
     rows: int
     kinds: Mapping[str | int, int]
     """How many stand among rows that all show the same of what is named; how many more are `ABOVE`, or `ELSEWHERE`."""
+    nothing: int = 0
+    """Of those that show the same how many show that nothing is known, as `Unknown` does."""
 
     @property
     def told(self) -> int:
@@ -317,7 +331,11 @@ def _shown(report: AuditReport) -> list[tuple[int, _Shown]]:
     found = []
     for at, release in enumerate(report.published.plain):
         kinds = _alone(report, release) if looked is None else _beside_others(report, looked, at)
-        found.append((release.number, _Shown(int(release.rows.sum()), kinds)))
+        empty = 0
+        if looked is not None:
+            shares = looked.shares[at]
+            empty = int(shares.rows[shares.single & shares.nothing].sum())
+        found.append((release.number, _Shown(int(release.rows.sum()), kinds, empty)))
     return found
 
 
@@ -444,6 +462,12 @@ def _nothing(report: AuditReport) -> str:
     everybody = people_of(report) if report.named else None
     together = taken_together(report)
     if not report.passed:
+        if rows := hidden_rows(report.published):
+            return (
+                f"What can be learnt from {together} is not known: {count_of(rows, 'suppressed row')} may be "
+                "anybody's, and hide it. If a suppressed row belongs to no published class, say so (--suppressed "
+                "class): more can be concluded then."
+            )
         left = report.disclosure.open or 0
         value = _a(sensitive_of(report))
         if report.named and left and everybody:

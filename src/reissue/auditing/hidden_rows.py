@@ -12,12 +12,17 @@ from reissue.errors import count_of
 from reissue.model.published import Published
 
 
+def hidden_rows(published: Published) -> int:
+    """How many rows are suppressed of which nobody said whose they are."""
+    return sum(int(one.rows[one.suppressed].sum()) for one in published.plain if one.suppressed is not None)
+
+
 def unless_hidden(judgement: Judgement, published: Published) -> Judgement:
     """A judgement, which is not "within, proven" where nobody said whose suppressed rows are."""
-    hidden = [one for one in published.plain if one.suppressed is not None and one.suppressed.size]
-    if judgement.status != "within" or not hidden:
+    rows = hidden_rows(published)
+    if judgement.status != "within" or not rows:
         return judgement
-    rows = sum(int(one.rows[one.suppressed].sum()) for one in hidden)
+    hidden = [one for one in published.plain if one.suppressed is not None]
     people = [
         one.members[entries_of(one.member_starts, one.suppressed)] for one in hidden if one.suppressed is not None
     ]

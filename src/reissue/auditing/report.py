@@ -28,6 +28,7 @@ from reissue.auditing.criteria import ANATOMISED, Criterion, Judged, criteria_of
 from reissue.auditing.exposure import PEOPLE, Disclosure, disclosure_of, exposed_groups, worst_of
 from reissue.auditing.finding_table import check_file, finding_table, write_findings
 from reissue.auditing.headline import Headline, findings_in_all, headline_of
+from reissue.auditing.hidden_rows import hidden_rows
 from reissue.auditing.leaning import Leaning
 from reissue.auditing.limits import lacking, what_is_open
 from reissue.auditing.naming import Called, Naming
@@ -299,6 +300,10 @@ class AuditReport:
             )
         if not within and not doubtful:
             return "Not passed: none of the attacks that were run was asked for anything, so nothing is judged."
+        if (rows := hidden_rows(self.published)) and (doubtful or not self.passed):
+            hidden = f"{count_of(rows, 'suppressed row')} may be anybody's, and may hide what there is"
+            accepted = f"Passed by acceptance: {hidden}, and what {joined(doubtful)} left open was accepted by name."
+            return accepted if self.passed else f"Not passed: {hidden}."
         nothing = "nothing beyond the limits was found"
         if not self.passed and not doubtful:
             return f"Not passed: {nothing}, but {missing}."

@@ -93,7 +93,10 @@ def _refuse(
     without = {name for name, _ in lacking}
     others = {name for one, table in first.items() if one not in without for name in table.columns}
     if others and not any(others & {*first[name].columns} for name in without):
-        hint = "they have no column of the others, and may be no releases: name the other files in place of the folder."
+        hint = (
+            "they have no column of the others, and may be no releases: name the other files in place of the folder; "
+            "those of an archive have to be unpacked for that."
+        )
     else:
         hint = f"{meant}name the columns as the files do (--sensitive, --rename old=new), or leave these files out."
     raise TableError("The releases do not fit what was said about them.", problems=problems, hint=hint)

@@ -45,6 +45,7 @@ _MONTH = re.compile(r"(\d{4})-(\d{2})")
 _WITH_TIME = re.compile(r"(\d{4}-\d{2}-\d{2})(?:[T ](\d{2}:\d{2}(?::\d{2}(?:\.\d{1,6})?)?))?")
 _WORD_MONTH = re.compile(r"([^\W\d_]+)\.?[\s-]+(\d{4})")
 _WORDS = re.compile(r"[^\W\d_]+")
+_DAY_OR_MONTH = re.compile(r"(\d{1,2})[\s.-]{1,2}([^\W\d_]{3,})\.?|([^\W\d_]{3,})[\s.-]{1,2}(\d{1,2})")
 _UNSURE = re.compile(r"\d{1,2}([/.-])\d{1,2}\1\d{2}|\d{1,2}[\s.-]+[^\W\d_]{3,}\.?|[^\W\d_]{3,}\.?[\s.-]+\d{1,2}")
 
 
@@ -81,6 +82,15 @@ def is_unsure(text: str) -> bool:
     return found is not None and (
         found[1] is not None or any(word.casefold() in MONTHS for word in _WORDS.findall(text))
     )
+
+
+def as_band(text: str) -> str | None:
+    """The band that a spreadsheet took for a day: `05-Sep` and `9-May` were 5-9; None for other cells."""
+    found = _DAY_OR_MONTH.fullmatch(text)
+    if found is None or (month := MONTHS.get((found[2] or found[3]).casefold())) is None:
+        return None
+    low, high = sorted((month, int(found[1] or found[4])))
+    return f"{low}-{high}"
 
 
 def in_iso(text: str, order: Order | None) -> str | None:

@@ -16,7 +16,7 @@ from reissue.foreign.archives import ZIP, tables_in
 from reissue.foreign.git_history import history_of
 from reissue.foreign.release_order import in_order
 from reissue.foreign.release_order import natural as natural
-from reissue.foreign.surroundings import CellsOfFile, mended, refuse_what_is_no_table, without_remarks
+from reissue.foreign.surroundings import CellsOfFile, mended, refuse_what_is_no_table, without_what_ends_it
 from reissue.foreign.where import of_releases
 from reissue.foreign.workbooks import with_sheets
 from reissue.model.telling import told as each
@@ -168,7 +168,7 @@ def _cells_of(table: object) -> CellsOfFile:
         if found is None:
             raise
         cells = found
-    return without_remarks(cells)
+    return without_what_ends_it(cells)
 
 
 def read_cells(table: object) -> pl.DataFrame:

@@ -33,7 +33,7 @@ import polars as pl
 
 from reissue.arrays.types import Bools, Ints
 from reissue.errors import count_of
-from reissue.foreign.date_orders import day_of, in_iso, is_ordered, is_unsure, orders_of
+from reissue.foreign.date_orders import as_band, day_of, in_iso, is_ordered, is_unsure, orders_of
 from reissue.foreign.intervals import (
     Interval,
     has_comma,
@@ -44,9 +44,10 @@ from reissue.foreign.intervals import (
     is_dashed_code,
     is_plain,
 )
-from reissue.foreign.wordings import in_signs, plain_label, says_missing, unwrapped
+from reissue.foreign.wordings import in_signs, plain_label, unwrapped
 from reissue.model.attributes import EVERYTHING, Attribute, Intervals, Patterns, Sets
 from reissue.model.hierarchy import Hierarchy
+from reissue.model.missing_words import no_number, says_missing
 from reissue.tables.recode import set_labels
 
 SUPPRESSED = frozenset({"*", "", "NULL", "null", "NA", "NaN", "nan"})
@@ -61,6 +62,9 @@ DAYS_EACH = 5
 """So many different days must have each of them."""
 FEW_LABELS, ROWS_EACH = 20, 10
 """A column of so few labels, each with so many rows, would show one of them again."""
+WORDS_AMONG_LABELS = (
+    "words for what is not known are labels like others here; --missing COLUMN=word if they may stand for any of them"
+)
 APART = "that exclude one another; give a hierarchy if some of them stand for others"
 
 
@@ -128,7 +132,7 @@ def read_column(
         sorts = {text: "label" for one in coded for text in one.means.values() if text not in SUPPRESSED}
         return ForeignColumn(_labels(coded, sorts), f"labels, as was said, {APART}")
     reading = _Reading(name, show_values)
-    coded = [one.in_signs() for one in coded]
+    coded = _with_bands([one.in_signs() for one in coded], reading)
     coded = _with_days(_with_dates(coded, reading), reading)
     coded = _without_words(coded, reading)
     parts, how = reading.read(coded)
@@ -191,6 +195,8 @@ class _Reading:
                 f"releases, as the same may be called differently; --labels '{self.name}' if they are others"
             )
             return _sets(coded, {}, ()), "something else in one file than in another, and is not compared"
+        if any(sort == "label" and says_missing(text) for text, sort in sorts.items()):
+            self.asides.append(WORDS_AMONG_LABELS)
         coded, folded = self._folded(coded, sorts)
         return _labels(coded, {text: sort for text, sort in folded.items() if sort != "broken"}), f"labels {APART}"
 
@@ -330,11 +336,26 @@ def _counted(coded: Sequence[_Coded], wanted: Callable[[str], bool]) -> tuple[in
     return sum(count for count, _ in found), sum(one.codes.size for one in coded), texts
 
 
+def _with_bands(coded: Sequence[_Coded], reading: _Reading) -> list[_Coded]:
+    """Days without a year that stand beside bands of numbers, as spreadsheets make them of bands, as these bands."""
+    meant = {text for one in coded for text in one.means.values()} - SUPPRESSED
+    bands = {text: band for text in meant if (band := as_band(text))}
+    others = {_sort(text) for text in meant - bands.keys() if not no_number(text)}
+    if not bands or not others & SPREAD or not others <= NUMBERS:
+        return list(coded)
+    count, total, _ = _counted(coded, lambda text: text in bands)
+    reading.doubts.append(
+        f"'{reading.name}': {count_of(count, 'cell')} of {total:,} with a day and a month beside bands of numbers, as "
+        "spreadsheets make 9-May of 5-9, read as such bands"
+    )
+    return [one.meaning(lambda text: bands.get(text, text)) for one in coded]
+
+
 def _with_dates(coded: Sequence[_Coded], reading: _Reading) -> list[_Coded]:
     """Dates as ISO 8601 writes them, where nearly all cells are dates."""
     meant = [set(one.means.values()) - SUPPRESSED for one in coded]
     everything = set().union(*meant)
-    told = {text for text in everything if says_missing(text)}
+    told = {text for text in everything if no_number(text)}
     strange = {text for text in everything - told if not interval_of(text, "dates")}
     if not strange:
         return list(coded)
@@ -381,7 +402,7 @@ def _with_days(coded: Sequence[_Coded], reading: _Reading) -> list[_Coded]:
 def _without_words(coded: Sequence[_Coded], reading: _Reading) -> list[_Coded]:
     """Words for what is not known stand for anything, in a column of numbers or dates."""
     meant = {text for one in coded for text in one.means.values()} - SUPPRESSED
-    told = {text for text in meant if says_missing(text)}
+    told = {text for text in meant if no_number(text)}
     sorts = {_sort(text) for text in meant - told}
     if not told or not sorts or not (sorts <= NUMBERS or sorts <= DATES):
         return list(coded)

@@ -1,9 +1,9 @@
 """The order of releases by the names of their files: by the dates in them where all have one, else by their numbers.
 
-`2020-04-02.csv`, `20200402.csv`, `cases_31-12-2020.csv`, `March 2021.xlsx`, `2021/mar/cases.csv`, `2020Q3.csv`;
-`Mar20.csv` is of March 2020. `jan.csv`, `feb.csv` and `1 March`, `10 April` where none stands twice. `010420`,
-`04012020`: by the one way of reading that gives dates for all, or the shortest time from the first to the last; a note
-says which.
+`2020-04-02.csv`, `20200402.csv`, `cases_31-12-2020.csv`, `March 2021.xlsx`, `2021/mar/cases.csv`, `2020Q3.csv`,
+`3T2020.csv`, `H2 2020.csv`, `KW05-2020.csv`; `Mar20.csv` is of March 2020. `jan.csv`, `feb.csv` and `1 March`,
+`10 April` where none stands twice. `010420`, `04012020`: by the one way of reading that gives dates for all, or the
+shortest time from the first to the last; a note says which.
 """
 
 from __future__ import annotations
@@ -28,8 +28,12 @@ _WORD_DAY = re.compile(rf"{_START}({_WORD}){_GAP}(\d{{1,2}})(?:st|nd|rd|th)?[-_.
 _YEAR_WORD = re.compile(rf"(?<!\d)((?:19|20)\d\d){_GAP}({_WORD}){_END}(?:{_GAP}(\d{{1,2}})(?!\d))?", re.I)
 _WORD_YEAR = re.compile(rf"{_START}({_WORD}){_GAP}((?:19|20)\d\d)(?!\d)", re.I)
 _WORD_SHORT = re.compile(rf"{_START}({_WORD})['’-]?([1-3]\d)(?!\d)", re.I)
-_QUARTER_FIRST = re.compile(rf"(?<![^\W_])(?:q([1-4])|([1-4])q){_GAP}((?:19|20)\d\d)(?!\d)", re.I)
-_QUARTER = re.compile(rf"(?<!\d)((?:19|20)\d\d){_GAP}q([1-4])(?!\d)", re.I)
+_QUARTER_FIRST = re.compile(rf"(?<![^\W_])(?:[qt]([1-4])|([1-4])[qt]){_GAP}((?:19|20)\d\d)(?!\d)", re.I)
+_QUARTER = re.compile(rf"(?<!\d)((?:19|20)\d\d){_GAP}[qt]([1-4])(?!\d)", re.I)
+_HALF_FIRST = re.compile(rf"(?<![^\W_])(?:h([12])|([12])h){_GAP}((?:19|20)\d\d)(?!\d)", re.I)
+_WEEK_FIRST = re.compile(
+    rf"(?<![^\W_])(?:w|wk|week|kw|woche|semaine|semana){_GAP}(\d{{1,2}}){_GAP}((?:19|20)\d\d)(?!\d)", re.I
+)
 _WORD_ALONE = re.compile(rf"{_START}({_WORD}){_END}", re.I)
 _DAY_ALONE = re.compile(rf"(?<!\d)(\d{{1,2}})(?:st|nd|rd|th)?{_GAP}({_WORD}){_END}", re.I)
 _ALONE_DAY = re.compile(rf"{_START}({_WORD}){_GAP}(\d{{1,2}})(?:st|nd|rd|th)?(?![\d])", re.I)
@@ -91,8 +95,8 @@ def _dates(names: Sequence[str]) -> list[date | None]:
     parts = [found.group(1, 3, 4) for name in names if (found := _PARTS.search(name))]
     (order,) = orders_of([["/".join(one) for one in parts]])
     for pattern in (
-        _ISO, _PARTS, _DAY_WORD, _WORD_DAY, _YEAR_WORD, _WORD_YEAR, _QUARTER, _QUARTER_FIRST, _MONTH, _WORD_SHORT,
-        *_WITHOUT_YEAR,
+        _ISO, _PARTS, _DAY_WORD, _WORD_DAY, _YEAR_WORD, _WORD_YEAR, _QUARTER, _QUARTER_FIRST, _HALF_FIRST,
+        _WEEK_FIRST, _MONTH, _WORD_SHORT, *_WITHOUT_YEAR,
     ):  # fmt: skip
         dates = [_date(name, pattern, order) for name in names]
         # Days and months without a year are an order only where each stands once.
@@ -144,6 +148,10 @@ def _date(name: str, pattern: re.Pattern[str], order: Order | None) -> date | No
         numbers = (parts[2], str(MONTHS[parts[1].casefold()]), "1")
     elif pattern is _QUARTER_FIRST:
         numbers = (parts[3], str(3 * int(parts[1] or parts[2]) - 2), "1")
+    elif pattern is _HALF_FIRST:
+        numbers = (parts[3], str(6 * int(parts[1] or parts[2]) - 5), "1")
+    elif pattern is _WEEK_FIRST:
+        return _monday(int(parts[2]), int(parts[1]))
     elif pattern is _WORD_SHORT:
         numbers = (f"20{parts[2]}", str(MONTHS[parts[1].casefold()]), "1")
     elif pattern is _DAY_ALONE:
@@ -158,5 +166,13 @@ def _date(name: str, pattern: re.Pattern[str], order: Order | None) -> date | No
         numbers = (parts[1], parts[2], "1")
     try:
         return date(*map(int, numbers))
+    except ValueError:
+        return None
+
+
+def _monday(year: int, week: int) -> date | None:
+    """The first day of a week as ISO 8601 counts them."""
+    try:
+        return date.fromisocalendar(year, week, 1)
     except ValueError:
         return None

@@ -5,7 +5,7 @@
 | bytes that are not UTF-8                                 | read as Windows-1252, or UTF-16, if they can be that  |
 | `sep=;`, a title, empty lines above the header           | passed over                                           |
 | a column without a name                                  | called `column 3`; passed over where it is empty      |
-| remarks and totals below the rows                        | passed over                                           |
+| remarks, totals and empty rows below the rows            | passed over                                           |
 
 Only a file that cannot be read as it is is looked at, but for what stands below the rows. Everything is told.
 """
@@ -90,8 +90,26 @@ def mended(path: Path) -> CellsOfFile | None:
     return CellsOfFile(frame.drop(empty), above, tuple(told))
 
 
-def without_remarks(cells: CellsOfFile) -> CellsOfFile:
-    """Without totals, and remarks that fill one cell, at the end of a table."""
+def without_what_ends_it(cells: CellsOfFile) -> CellsOfFile:
+    """Without empty rows, totals, and remarks that fill one cell, at the end of a table."""
+    cells = _without_remarks(_without_empty_rows(cells))
+    return _without_empty_rows(cells)
+
+
+def _without_empty_rows(cells: CellsOfFile) -> CellsOfFile:
+    """Without the rows at the end in which no cell is filled in, as spreadsheets leave them."""
+    frame = cells.frame
+    if frame.width < 2:
+        return cells
+    filled = frame.select(pl.any_horizontal(pl.all().str.strip_chars().fill_null("") != "")).to_series().arg_true()
+    rows = int(filled[-1]) + 1 if filled.len() else 0
+    if not rows or rows == frame.height:
+        return cells
+    told = f"ends with {count_of(frame.height - rows, 'empty row')}, which {_were(frame.height - rows)} passed over"
+    return CellsOfFile(frame.head(rows), cells.above, (*cells.told, told))
+
+
+def _without_remarks(cells: CellsOfFile) -> CellsOfFile:
     frame = cells.frame
     if frame.width < 3 or frame.height < 2:
         return cells

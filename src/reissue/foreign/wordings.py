@@ -23,18 +23,6 @@ from collections.abc import Callable
 
 from reissue.tables.recode import set_text
 
-MISSING_WORDS = frozenset(
-    {
-        "unknown", "not reported", "not stated", "not available", "not specified", "unspecified", "missing", "n/a",
-        "n.a.", "#n/a", "none", "undisclosed", "not disclosed", "refused", "declined", "no data", "not known",
-        "unknown/missing", "not recorded", "pending", "information pending", "under investigation", "?", "-", "--",
-        "–", ".", "..",
-        "unbekannt", "keine angabe", "k.a.", "desconocido", "sin información", "sin dato", "no reportado", "s/d",
-        "ignorado", "desconhecido", "não informado", "inconnu", "non précisé", "suppressed", "redacted", "masked",
-    }
-)  # fmt: skip
-"""What people write beside numbers and dates where they do not know one; in small letters."""
-
 _ACCENTED = re.compile("([a-z])[\u0300-\u036f]+")
 _YEARS = re.compile(
     r"(?i)\s*(?:\(\s*years?\s*\)|(?:years?|yrs?)\b\.?(?:\s+(?:old|of\s+age))?|y/o|(?<=\d)y\b"
@@ -121,8 +109,3 @@ def without_accents(text: str) -> str:
 def plain_label(text: str) -> str:
     """A label without case, accents and spaces that say nothing."""
     return without_accents(" ".join(text.casefold().split()))
-
-
-def says_missing(text: str) -> bool:
-    """Whether a cell says in words that something is not known."""
-    return text.strip().casefold() in MISSING_WORDS

@@ -38,6 +38,7 @@ from reissue.attacks.sentences import Cell, Value, Witness
 from reissue.errors import ParameterError, count_of
 from reissue.model.assumptions import AssumptionName
 from reissue.model.knowledge import Knowledge
+from reissue.model.missing_words import nothing_known
 from reissue.model.parameters import Validation
 from reissue.model.published import Published
 from reissue.model.regions import Pairs, Regions
@@ -128,15 +129,17 @@ class DifferencesFindings(Findings):
     def _look(self, spaces: list[Regions], deadline: float | None) -> None:
         before: Pairs | None = None
         releases = self.published.releases
+        nothing = {name: nothing_known(self.published, name) for name in (None, *self.columns)}
         for at, (release, space) in enumerate(zip(releases, spaces, strict=True)):
             tell(at, len(releases))
             late = passed(deadline, STEPS * release.group_count)
             within = None if late else space.meets_at_most(space, PAIRS)
             self._late += late
             self._crowded += within is None and not late
-            self.shares.append(class_shares(release, within))
+            self.shares.append(class_shares(release, within, nothing[None]))
             for column in self.published.columns:
-                self.columns[column.name].append(class_shares(of_column(release, column), within))
+                own = class_shares(of_column(release, column), within, nothing[column.name])
+                self.columns[column.name].append(own)
             if at:
                 between = None if before is None or within is None else spaces[at - 1].meets_at_most(space, PAIRS)
                 self._step(at, before, within, between)

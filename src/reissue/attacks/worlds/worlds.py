@@ -380,12 +380,18 @@ class WorldsFindings(Findings):
     @cached_property
     def posteriors(self) -> pl.DataFrame:
         """For each person and value that is possible how likely it is."""
+        return self.posteriors_of(self.found.people)
+
+    def posteriors_of(self, people: Ints) -> pl.DataFrame:
+        """The same of some people, by number."""
         found = self.found
-        counts = np.diff(found.starts)[found.unit]
-        entry = entries_of(found.starts, found.unit)
-        people = called(self.published, np.repeat(found.people, counts))
+        some = np.flatnonzero(np.isin(found.people, people))
+        unit = found.unit[some]
+        counts = np.diff(found.starts)[unit]
+        entry = entries_of(found.starts, unit)
+        who = called(self.published, np.repeat(found.people[some], counts))
         values = pl.Series([str(value) for value in self.published.values], dtype=pl.String)
-        return self._figures.posteriors(people, values.gather(found.values[entry]), entry)
+        return self._figures.posteriors(who, values.gather(found.values[entry]), entry)
 
     # Witnesses and judgement
 

@@ -96,6 +96,11 @@ class WorldsAlone(Findings):
         frames = [one.posteriors.with_columns(release=pl.lit(number, pl.Int64)) for number, one in self._dated]
         return pl.concat(frames) if frames else pl.DataFrame(schema={**POSTERIORS, "release": pl.Int64})
 
+    def posteriors_in(self, release: int, people: Ints) -> pl.DataFrame:
+        """The same of some people in one release: those of everybody in all of them may take much memory."""
+        told = self.each[self.numbers.index(release)].posteriors_of(people)
+        return told.with_columns(release=pl.lit(release, pl.Int64))
+
     @cached_property
     def risks(self) -> pl.DataFrame:
         """For each person the largest probability of any value in any release."""

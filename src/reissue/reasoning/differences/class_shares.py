@@ -15,6 +15,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from functools import cached_property
 
 import numpy as np
 
@@ -43,6 +44,8 @@ class ClassShares:
     """Which classes no other class meets: whoever fits them is in them."""
     rarity: Floats
     """The share of that value among all rows of the release: the smaller, the more it tells to have it."""
+    nothing: Bools
+    """Where that value says that nothing is known, as `Unknown` does."""
 
     def __repr__(self) -> str:
         return f"ClassShares(release {self.number}: {self.rows.size:,} classes)"
@@ -56,7 +59,7 @@ class ClassShares:
         """The classes of which that is not known, because others meet them."""
         return np.asarray(~self.alone & ~self.above(limit) & (self.rows > 0))
 
-    @property
+    @cached_property
     def single(self) -> Bools:
         """The classes with one value only, and no other value in those that meet them: whoever fits them has it."""
         return np.asarray((self.often == self.rows) & (self.beside == 0) & (self.rows > 0))
@@ -66,21 +69,22 @@ class ClassShares:
         """The classes of one row."""
         return np.asarray(self.rows == 1)
 
-    @property
+    @cached_property
     def probability(self) -> Floats:
         """How likely the most frequent value is at least, for whoever is in each class."""
         return np.asarray(self.often / np.maximum(self.rows + self.beside, 1))
 
-    @property
+    @cached_property
     def told(self) -> Floats:
         """How much is learnt, in bits: how much likelier the value is there than in the whole release."""
         with np.errstate(divide="ignore", invalid="ignore"):
             bits = np.log2(self.probability / self.rarity)
-        return np.nan_to_num(bits, nan=0.0, neginf=0.0, posinf=0.0)
+        return np.where(self.nothing, 0.0, np.nan_to_num(bits, nan=0.0, neginf=0.0, posinf=0.0))
 
 
-def class_shares(release: PublishedGroups, meeting: Pairs | None) -> ClassShares:
-    """Count a release. `meeting` are its classes that meet each other; None: it is not known which do."""
+def class_shares(release: PublishedGroups, meeting: Pairs | None, nothing: Bools) -> ClassShares:
+    """Count a release. `meeting` are its classes that meet each other; None: it is not known which do. `nothing` says
+    of every value whether it says that nothing is known."""
     rows = release.rows
     group, counts, values = release.value_groups, release.counts, release.values
     order = np.lexsort((values, -counts, group))
@@ -88,12 +92,15 @@ def class_shares(release: PublishedGroups, meeting: Pairs | None) -> ClassShares
     used = np.flatnonzero(np.diff(starts))
     value, often = np.full(rows.size, -1, dtype=np.int64), np.zeros(rows.size, dtype=np.int64)
     value[used], often[used] = values[order[starts[used]]], counts[order[starts[used]]]
-    width = int(values.max(initial=0)) + 1
+    width = max(nothing.size, 1)
     shown = np.bincount(values, counts, minlength=width)
     rarity = np.where(value >= 0, shown[np.maximum(value, 0)] / max(int(counts.sum()), 1), 1.0)
+    empty = np.append(nothing, False)[value]
     if meeting is None:
         beside = np.full(rows.size, int(rows.sum()), dtype=np.int64) - rows
-        return ClassShares(release.number, rows, value, often, beside, np.zeros(rows.size, dtype=np.bool_), rarity)
+        return ClassShares(
+            release.number, rows, value, often, beside, np.zeros(rows.size, dtype=np.bool_), rarity, empty
+        )
     first, second = meeting
     other = (first != second) & (rows[second] > 0) & (rows[first] > 0)
     first, second = first[other], second[other]
@@ -105,7 +112,7 @@ def class_shares(release: PublishedGroups, meeting: Pairs | None) -> ClassShares
     same = np.where(keys[at] == wanted, amounts[at], 0)
     beside = np.bincount(first, rows[second] - same, minlength=rows.size).astype(np.int64)
     alone = np.bincount(first, minlength=rows.size) == 0
-    return ClassShares(release.number, rows, value, often, beside, alone, rarity)
+    return ClassShares(release.number, rows, value, often, beside, alone, rarity, empty)
 
 
 def of_column(release: PublishedGroups, column: ValueColumn) -> PublishedGroups:

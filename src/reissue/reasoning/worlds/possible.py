@@ -46,6 +46,8 @@ MEMBER = 0.4
 """How many it takes to find the differences of groups, for each of their members."""
 GENERATIONS = 8
 """So often differences are taken of what there is, those taken before included."""
+AT_ONCE = 1_000_000
+"""About so many pairs are looked at together."""
 PAIRS = 20_000_000
 """Differences are not taken where more memberships, or chains of groups inside one another, had to be looked at."""
 
@@ -211,8 +213,19 @@ def _inside(family: _Family, distinct: Bools) -> tuple[Ints, Ints]:
     # Whatever has all classes of a group is among the groups of each of them, so one with few groups is looked at.
     rarity = np.diff(starts)[family.classes] * family.class_count + family.classes
     rarest = (np.minimum.reduceat(rarity, family.group_starts[:-1]) % family.class_count)[distinct]
-    inner, outer = np.repeat(np.flatnonzero(distinct), np.diff(starts)[rarest]), groups[entries_of(starts, rarest)]
     known = owners(np.diff(starts)) * family.layer.size + groups
+    inner = np.flatnonzero(distinct)
+    part = np.cumsum(np.diff(starts)[rarest]) // AT_ONCE
+    none = np.zeros(0, dtype=np.int64)
+    found = [(none, none)]
+    for these in np.split(np.arange(inner.size), np.flatnonzero(np.diff(part)) + 1):
+        others = groups[entries_of(starts, rarest[these])]
+        found += _holding(family, known, np.repeat(inner[these], np.diff(starts)[rarest[these]]), others, distinct)
+    return np.concatenate([i for i, _ in found]), np.concatenate([o for _, o in found])
+
+
+def _holding(family: _Family, known: Ints, inner: Ints, outer: Ints, distinct: Bools) -> list[tuple[Ints, Ints]]:
+    """Those of some pairs of which the second has all classes of the first. `known`: classes with their groups."""
     sizes = family.sizes
     first, last = family.classes[family.group_starts[:-1]], family.classes[family.group_starts[1:] - 1]
     fits = (first[outer] <= first[inner]) & (last[outer] >= last[inner]) & (sizes[outer] >= sizes[inner])
@@ -230,8 +243,7 @@ def _inside(family: _Family, distinct: Bools) -> tuple[Ints, Ints]:
         done = shared & (sizes[inner] == at)
         found.append((inner[done], outer[done]))
         inner, outer = inner[shared & ~done], outer[shared & ~done]
-    none = np.zeros(0, dtype=np.int64)
-    return np.concatenate([none, *(i for i, _ in found)]), np.concatenate([none, *(o for _, o in found)])
+    return found
 
 
 def _closest(inner: Ints, outer: Ints, group_count: int) -> Bools:

@@ -3,25 +3,32 @@
 from __future__ import annotations
 
 import gzip
-import os
 from collections import Counter
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Iterator
 from functools import partial
 from itertools import pairwise
 from pathlib import Path
 from threading import Lock
-from typing import Any, TypeVar, cast
+from typing import Any, cast
 
 import polars as pl
 
-from reissue.errors import MissingExtra, TableError, UserError, is_text, listed
+from reissue.errors import MissingExtra, TableError, UserError, listed
 from reissue.model.csv_files import CsvFile, laid_out, read_csv
 from reissue.model.libraries import Library as Library
 from reissue.model.libraries import to_library as to_library
+from reissue.tables.by_column import ByColumn
 from reissue.tables.excel_files import EXCEL, read_excel, sheet_of
+from reissue.tables.gathered import BATCH, gathered
+from reissue.tables.object_store import address_of, read_objects
 from reissue.tables.parquet_account import parquet_extent
+from reissue.tables.parquet_parts import parquet_table
 from reissue.tables.plain import dates_of_midnights
+from reissue.tables.query import ENDING, Query, query_in
 from reissue.tables.room import Extent, check_room, csv_extent, unpacked
+from reissue.tables.sound_files import check_file as check_file
+from reissue.tables.sound_files import check_texts
+from reissue.tables.sound_files import understood as understood
 
 CSV = (".csv", ".csv.gz", ".tsv", ".tsv.gz")
 READABLE = (".parquet", *CSV, *EXCEL)
@@ -29,7 +36,6 @@ READABLE = (".parquet", *CSV, *EXCEL)
 _KINDS = "a CSV, Parquet or Excel file"
 PART = 1 << 17
 """Parts of a file with fewer rows are read together: each takes some time, whatever is in it."""
-Found = TypeVar("Found")
 
 _ONE_AT_A_TIME = Lock()
 """A connection of DuckDB refuses to be asked by two threads at once."""
@@ -50,7 +56,11 @@ def read_table(
     that are asked for are read.
     """
     if isinstance(table, str | Path):
+        if (address := address_of(table)) is not None:
+            return read_objects(address, coded, columns=columns), "polars"
         return _read_file(Path(table), text, coded, columns), "polars"
+    if isinstance(table, Query):
+        return table.read(coded), "polars"
     if isinstance(table, pl.DataFrame):
         return table, "polars"
     if isinstance(table, pl.LazyFrame):
@@ -79,8 +89,24 @@ def read_table(
     names, types = _native_columns(table)
     _check_once(library, names)
     told = partial(_unconverted, frame, dict(zip(names, types, strict=True)))
-    made = _converted(partial(_polars, frame), library, told)
-    return made, cast(Library, library)
+    convert = partial(_of_relation, table, coded) if library == "duckdb" else partial(_polars, frame)
+    return _converted(convert, library, told), cast(Library, library)
+
+
+def open_table(
+    table: object, *, text: Collection[str], coded: Collection[str], without: Collection[str]
+) -> tuple[ByColumn, Library]:
+    """The same for whoever goes through it by column, and asks for none of those it is wanted `without`.
+
+    Of Parquet files a column is read when it is asked for, so that they are never in memory as a whole.
+    """
+    if isinstance(table, str | Path):
+        if (address := address_of(table)) is not None:
+            return read_objects(address, coded, without=without), "polars"
+        if (found := parquet_table(Path(table), coded)) is not None:
+            found.check_room_for_codes(without)
+            return found, "polars"
+    return read_table(table, text=text, coded=coded)
 
 
 def _check_once(library: str, names: Collection[str]) -> None:
@@ -101,6 +127,20 @@ def _no_table(table: object) -> TableError:
         f"An object of type '{kind}' is not a table.",
         hint=instead.get(kind, f"pass a pandas, polars, pyarrow or DuckDB table, or the path of {_KINDS}."),
     )
+
+
+def _of_relation(relation: Any, coded: Collection[str]) -> pl.DataFrame:
+    """The table of DuckDB's that a relation describes; its rows come by batches."""
+
+    def batches() -> Iterator[pl.DataFrame]:
+        make = relation.to_arrow_reader if hasattr(relation, "to_arrow_reader") else relation.fetch_arrow_reader
+        reader = make(BATCH)
+        yield cast(pl.DataFrame, pl.from_arrow(reader.schema.empty_table()))
+        for batch in reader:
+            yield cast(pl.DataFrame, pl.from_arrow(batch))
+
+    with _ONE_AT_A_TIME:
+        return gathered(batches(), "the relation of DuckDB", coded)
 
 
 def _polars(frame: Any) -> pl.DataFrame:
@@ -149,7 +189,7 @@ def _converted(
             f"Reading a {library} table needs the package '{error.name}'.",
             hint="install reissue with its extras pandas and duckdb (from a clone: pip install '.[pandas,duckdb]').",
         )
-    except MemoryError:
+    except (UserError, MemoryError):
         raise
     except UnicodeError:
         failure = TableError(
@@ -172,8 +212,12 @@ def _read_file(
     path: Path, text: Collection[str], coded: Collection[str], columns: Collection[str] | None
 ) -> pl.DataFrame:
     path, sheet = sheet_of(path)
-    check_file(path)
+    if (parquet := parquet_table(path, coded)) is not None:
+        return parquet.frame(columns)
     name = path.name.lower()
+    if name.endswith(ENDING):
+        return query_in(path).read(coded)
+    check_file(path)
     if not name.endswith(READABLE):
         raise TableError(f"'{path.name}' is not a kind of file this reads.", hint=f"use one of {', '.join(READABLE)}.")
     if name.endswith(EXCEL):
@@ -182,59 +226,11 @@ def _read_file(
             f"'{path.name}' cannot be read as an Excel table.",
             "check that it is complete and not locked by a password, or save its sheet as CSV.",
         )
-    if name.endswith(".parquet"):
-        return understood(
-            lambda: _read_parquet(path, coded, columns),
-            f"'{path.name}' cannot be read as a Parquet table.",
-            "check that it is complete.",
-        )
     return understood(
         lambda: read_csv(_csv_file(path), text=text),
         f"'{path.name}' cannot be read as a CSV table.",
         "check that it is complete, UTF-8, and has a header line.",
     )
-
-
-def check_file(path: Path) -> None:
-    """Refuse a file that is not there, may not be read, or has a name that cannot be written."""
-    if not is_text(str(path)):
-        raise TableError(f"The name of the file '{path}' is not UTF-8.", hint="rename it.")
-    if not path.exists():
-        raise TableError(f"There is no file '{path}'.", hint="check where it lies.")
-    if not path.is_file():
-        raise TableError(f"'{path}' is not a file.", hint="name a file.")
-    if not os.access(path, os.R_OK):
-        raise TableError(f"'{path}' may not be read.", hint="check the permissions of the file.")
-
-
-def understood(read: Callable[[], Found], what: str, hint: str) -> Found:
-    """What is read. The reasons that libraries give for a failure can quote cells, so they are dropped, not chained."""
-    try:
-        return read()
-    except (UserError, MemoryError):
-        raise
-    except (Exception, pl.exceptions.PanicException):  # noqa: BLE001  (of bytes that are not sound anything can come)
-        failure = TableError(what, hint=hint)
-    raise failure
-
-
-def _read_parquet(path: Path, coded: Collection[str], columns: Collection[str] | None) -> pl.DataFrame:
-    check_room(path.name, parquet_extent(path))
-    wanted = None if columns is None else list(columns)
-    table = pl.read_parquet(path, columns=wanted, glob=False, hive_partitioning=False)
-    _check_texts(table, coded)
-    return table
-
-
-def _check_texts(table: pl.DataFrame, coded: Collection[str] = ()) -> None:
-    for column in table:
-        # polars takes texts for UTF-8 without looking, and may do anything with those that are not.
-        if column.name in coded:
-            continue
-        if column.dtype == pl.String:
-            column.cast(pl.Binary).cast(pl.String)
-        elif isinstance(column.dtype, pl.Categorical):
-            column.unique().cast(pl.String).cast(pl.Binary).cast(pl.String)
 
 
 def read_in_parts(path: Path, columns: Collection[str]) -> list[Callable[[], pl.DataFrame]]:
@@ -256,7 +252,7 @@ def read_in_parts(path: Path, columns: Collection[str]) -> list[Callable[[], pl.
     def read(begin: int, end: int) -> pl.DataFrame:
         table = pl.scan_parquet(path, glob=False, hive_partitioning=False)
         part = table.select(*columns).slice(begin, end - begin).collect()
-        _check_texts(part)
+        check_texts(part)
         return part
 
     return [partial(understood, partial(read, begin, end), what, hint) for begin, end in pairwise(ends)]

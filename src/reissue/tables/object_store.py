@@ -32,12 +32,15 @@ def address_of(path: str | Path) -> str | None:
     found = _ADDRESS.fullmatch(str(path))
     if found is not None:
         return f"s3://{found[1]}"
-    if (scheme := _SCHEME.match(str(path))) is not None and not Path(path).exists():
-        raise TableError(
-            f"Tables are not read from '{scheme[0]}/' addresses.",
-            hint="give a file, a folder, a pattern, or an address that begins with s3://.",
-        )
-    return None
+    scheme = _SCHEME.match(str(path))
+    if scheme is None or Path(path).exists():
+        return None
+    if scheme[0].lower() == "s3:/":
+        raise TableError("'s3://' names no bucket.", hint="write s3://bucket/folder/table.parquet.")
+    raise TableError(
+        f"Tables are not read from '{scheme[0]}/' addresses.",
+        hint="give a file, a folder, a pattern, or an address that begins with s3://.",
+    )
 
 
 def read_objects(
@@ -115,16 +118,11 @@ def _told(address: str, read: Callable[[], Found]) -> Found:
         raise
     except FileNotFoundError:
         failure = TableError(f"There is no object '{address}'.", hint="check the bucket and the name.")
-    except PermissionError:
-        failure = TableError(
-            f"'{address}' may not be read: the store takes no credentials, or others than were given.",
-            hint="check AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY and AWS_SESSION_TOKEN, and what they may read.",
-        )
     except OSError:
         failure = TableError(
-            f"'{address}' cannot be reached: there are no credentials, or the store does not answer.",
-            hint="check AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, AWS_REGION and, for a store of your own, "
-            "AWS_ENDPOINT_URL; and the network.",
+            f"'{address}' cannot be read: the store does not answer, or not to whoever asks.",
+            hint="check AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY and what they may read; AWS_REGION and, for a store "
+            "of your own, AWS_ENDPOINT_URL; and the network.",
         )
     except (Exception, pl.exceptions.PanicException) as error:  # noqa: BLE001  (of bytes that are not sound anything can come)
         if "paths were empty" in str(error):

@@ -127,7 +127,9 @@ def test_what_cannot_be_read(store: S3Server) -> None:
 
 def test_whoever_may_not_read(store: S3Server, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("AWS_ACCESS_KEY_ID", f"{CANARY}-key")
-    with pytest.raises(TableError, match=r"'s3://.*people' cannot be read: the store does not answer, or not to whoever") as caught:
+    with pytest.raises(
+        TableError, match=r"'s3://.*people' cannot be read: the store does not answer, or not to whoever"
+    ) as caught:
         draft(store.at("people"), policy())
     assert "AWS_ACCESS_KEY_ID" in str(caught.value)
     assert CANARY not in str(caught.value)
@@ -139,7 +141,9 @@ def test_a_store_that_does_not_answer(store: S3Server, monkeypatch: pytest.Monke
         raise ConnectionRefusedError(f"http://{CANARY}@host")  # as polars does, after many tries
 
     monkeypatch.setattr(pl, "read_parquet_schema", refused)
-    with pytest.raises(TableError, match=r"'s3://.*/one.parquet' cannot be read: the store.*\n.*AWS_ENDPOINT_URL") as caught:
+    with pytest.raises(
+        TableError, match=r"'s3://.*/one.parquet' cannot be read: the store.*\n.*AWS_ENDPOINT_URL"
+    ) as caught:
         draft(store.at("one.parquet"), policy())
     assert CANARY not in str(caught.value)
 

@@ -18,9 +18,9 @@ from command_line import Run, run
 from sqlalchemy.pool import StaticPool
 
 import reissue as ri
-from reissue.errors import MissingExtra, ParameterError, TableError, UserError
+from reissue.errors import MissingExtra, ParameterError, TableError, TooLarge, UserError
 from reissue.publishing.series import draft
-from reissue.tables import frames, gathered, query
+from reissue.tables import frames, gathered, query, room
 from reissue.tables.frames import read_table
 
 __all__ = ["run"]
@@ -219,6 +219,35 @@ def test_queries_that_fail(name: str, file: Path, caplog: pytest.LogCaptureFixtu
     assert caught.value.__cause__ is None
     assert caught.value.__context__ is None
     assert file.read_bytes() == before
+
+
+def test_relations_that_fail() -> None:
+    base = duckdb.connect()
+    base.execute("create table t as select 'p' || range as id, range as age from range(60)")
+    failing = base.sql(f"select id, case when age = 50 then cast('{CANARY}' || age as int) else 1 end as age from t")
+    table = base.table("t")
+    for _ in range(2):  # and the connection is free again
+        with pytest.raises(
+            TableError, match=r"cannot be converted: ConversionException.\n.*that the query runs"
+        ) as caught:
+            read_table(failing, coded=["age"])
+        assert CANARY not in str(caught.value)
+        assert caught.value.__context__ is None
+        assert read_table(table)[0].height == 60
+    base.close()
+    with pytest.raises(TableError, match="its connection is open"):
+        read_table(table)
+
+
+def test_what_comes_in_must_fit(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(room, "UNNOTICED", 1000)
+    monkeypatch.setenv("REISSUE_MEMORY", "8kB")
+    with pytest.raises(TooLarge, match=r"'the query' is too large: as a table \(\d\d rows, 5 columns\)"):
+        read_table(ri.Query(f"sqlite:///{file}", SELECT))
+    with pytest.raises(TooLarge, match="'the relation of DuckDB' is too large"):
+        read_table(duckdb.from_arrow(people().to_arrow()))
+    with pytest.raises(TooLarge, match=r"'the query' is too large: .* its codes \(\d+ rows, 5 columns\)"):
+        draft(ri.Query(f"sqlite:///{file}", SELECT), policy())
 
 
 def test_the_person_column_is_missing(file: Path) -> None:

@@ -5,11 +5,12 @@ from __future__ import annotations
 import gzip
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator
+from contextlib import closing
 from functools import partial
 from itertools import pairwise
 from pathlib import Path
 from threading import Lock
-from typing import Any, cast
+from typing import Any, TypeVar, cast
 
 import polars as pl
 
@@ -24,7 +25,7 @@ from reissue.tables.object_store import address_of, read_objects
 from reissue.tables.parquet_account import parquet_extent
 from reissue.tables.parquet_parts import parquet_table
 from reissue.tables.plain import dates_of_midnights
-from reissue.tables.query import ENDING, Query, query_in
+from reissue.tables.query import ENDING, Query, query_in, read_query
 from reissue.tables.room import Extent, check_room, csv_extent, unpacked
 from reissue.tables.sound_files import check_file as check_file
 from reissue.tables.sound_files import check_texts
@@ -37,6 +38,7 @@ _KINDS = "a CSV, Parquet or Excel file"
 PART = 1 << 17
 """Parts of a file with fewer rows are read together: each takes some time, whatever is in it."""
 
+Found = TypeVar("Found")
 _ONE_AT_A_TIME = Lock()
 """A connection of DuckDB refuses to be asked by two threads at once."""
 
@@ -60,7 +62,7 @@ def read_table(
             return read_objects(address, coded, columns=columns), "polars"
         return _read_file(Path(table), text, coded, columns), "polars"
     if isinstance(table, Query):
-        return table.read(coded), "polars"
+        return read_query(table, coded), "polars"
     if isinstance(table, pl.DataFrame):
         return table, "polars"
     if isinstance(table, pl.LazyFrame):
@@ -86,7 +88,7 @@ def read_table(
     if library == "pandas":
         made = _converted(partial(_polars, frame), library)
         return made.with_columns(dates_of_midnights(column) for column in made), "pandas"
-    names, types = _native_columns(table)
+    names, types = _converted(partial(_native_columns, table), library)
     _check_once(library, names)
     told = partial(_unconverted, frame, dict(zip(names, types, strict=True)))
     convert = partial(_of_relation, table, coded) if library == "duckdb" else partial(_polars, frame)
@@ -131,16 +133,20 @@ def _no_table(table: object) -> TableError:
 
 def _of_relation(relation: Any, coded: Collection[str]) -> pl.DataFrame:
     """The table of DuckDB's that a relation describes; its rows come by batches."""
+    import pyarrow as pa
 
-    def batches() -> Iterator[pl.DataFrame]:
-        make = relation.to_arrow_reader if hasattr(relation, "to_arrow_reader") else relation.fetch_arrow_reader
-        reader = make(BATCH)
+    def own(batch: Any) -> pl.DataFrame:
+        # DuckDB keeps a batch as long as one of its columns is in use; with nothing put after it, a column is copied.
+        copies = [pa.concat_arrays([column, column.slice(0, 0)]) for column in batch.columns]
+        return cast(pl.DataFrame, pl.from_arrow(pa.RecordBatch.from_arrays(copies, schema=batch.schema)))
+
+    def batches(reader: Any) -> Iterator[pl.DataFrame]:
         yield cast(pl.DataFrame, pl.from_arrow(reader.schema.empty_table()))
-        for batch in reader:
-            yield cast(pl.DataFrame, pl.from_arrow(batch))
+        yield from map(own, reader)
 
-    with _ONE_AT_A_TIME:
-        return gathered(batches(), "the relation of DuckDB", coded)
+    read = relation.to_arrow_reader if hasattr(relation, "to_arrow_reader") else relation.fetch_arrow_reader
+    with _ONE_AT_A_TIME, closing(read(BATCH)) as reader:
+        return gathered(batches(reader), "the relation of DuckDB", coded)
 
 
 def _polars(frame: Any) -> pl.DataFrame:
@@ -178,9 +184,7 @@ def _unconverted(frame: Any, types: dict[str, str]) -> list[str]:
     return problems if len(problems) < len(types) or len(types) == 1 else []
 
 
-def _converted(
-    convert: Callable[[], pl.DataFrame], library: str, problems: Callable[[], list[str]] = list
-) -> pl.DataFrame:
+def _converted(convert: Callable[[], Found], library: str, problems: Callable[[], list[str]] = list) -> Found:
     """Run a conversion of another library; what it may say on failure can quote cells, so it is dropped."""
     try:
         return convert()
@@ -197,7 +201,8 @@ def _converted(
             hint="find where the text comes from, and decode it with the right encoding.",
         )
     except (Exception, pl.exceptions.PanicException) as error:  # noqa: BLE001  (any library may raise anything here)
-        found, busy = problems(), library == "duckdb"
+        asked = type(error).__module__.endswith("duckdb")  # what fails is the query, and not a type
+        found, busy = [] if asked else problems(), library == "duckdb"
         columns = "check that every column holds values of one type."
         connection = "check that the query runs, and that its connection is open and not in use by another thread."
         failure = TableError(
@@ -216,7 +221,7 @@ def _read_file(
         return parquet.frame(columns)
     name = path.name.lower()
     if name.endswith(ENDING):
-        return query_in(path).read(coded)
+        return read_query(query_in(path), coded)
     check_file(path)
     if not name.endswith(READABLE):
         raise TableError(f"'{path.name}' is not a kind of file this reads.", hint=f"use one of {', '.join(READABLE)}.")

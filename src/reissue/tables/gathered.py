@@ -6,13 +6,14 @@ are, and labels by their numbers in a list; so what is in memory is little more 
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Collection, Iterable
 
 import polars as pl
 
 from reissue.errors import TableError, count_of
 from reissue.tables.plain import type_of
-from reissue.tables.room import Extent, check_room
+from reissue.tables.room import Extent, check_room, check_room_for_codes
 
 BATCH = 1 << 17
 """So many rows come at a time."""
@@ -27,14 +28,17 @@ def gathered(batches: Iterable[pl.DataFrame], name: str, coded: Collection[str])
     """
     frames: list[pl.DataFrame] = []
     kinds: dict[str, set[str]] = {}
-    rows = size = 0
+    sizes: Counter[str] = Counter()
+    rows = 0
+    check = check_room_for_codes if coded else check_room
     for batch in batches:
         small = batch.with_columns(_small(batch[column]) for column in batch.columns if column in coded)
         for column, dtype in small.schema.items():
             kinds.setdefault(column, set()).add(type_of(dtype))
         _check_kinds(kinds)
-        rows, size = rows + small.height, size + int(small.estimated_size())
-        check_room(name, Extent(rows, small.width, size))
+        rows += small.height
+        sizes.update({column.name: int(column.estimated_size()) for column in small})
+        check(name, Extent(rows, small.width, sizes.total(), by_column=tuple(sizes.items())))
         frames.append(small)
     kept = [frame for frame in frames if frame.height] or frames[:1]
     return kept[0] if len(kept) == 1 else pl.concat(kept, how="vertical_relaxed", rechunk=False)

@@ -59,34 +59,33 @@ class Query:
     def __repr__(self) -> str:
         return "Query()"
 
-    def read(self, coded: Collection[str] = ()) -> pl.DataFrame:
-        """The table; columns in `coded` take less room, as only their labels and numbers count."""
-        failure: UserError | None = None
-        try:
-            with _connected(self.database) as connection:
-                return gathered(self._batches(connection), "the query", coded)
-        except (UserError, MemoryError):
-            raise
-        except Exception as error:  # noqa: BLE001  (drivers raise what they like, and quote cells and addresses)
-            failure = TableError(
-                f"The query failed: {type(error).__name__}. What the database says may hold values, and is not shown.",
-                hint="try the query with the database's own program, as the same user.",
-            )
-        raise failure
 
-    def _batches(self, connection: Connection) -> Iterator[pl.DataFrame]:
-        result = _result(connection, self.statement)
-        if not result.returns_rows:
-            raise TableError("The query returns no rows: it is no select.", hint="give a query that selects a table.")
-        names = [str(name) for name in result.keys()]  # noqa: SIM118  (not a dict)
-        if twice := [name for name, often in Counter(names).items() if often > 1]:
-            raise TableError(
-                f"Several columns of the query have one name: {listed(twice)}.", hint="rename them with AS."
-            )
-        yield pl.DataFrame(schema=dict.fromkeys(names, pl.Null))
-        for rows in result.partitions(BATCH):
-            columns = zip(*rows, strict=True)
-            yield pl.DataFrame([typed(name, cells) for name, cells in zip(names, columns, strict=True)])
+def read_query(query: Query, coded: Collection[str] = ()) -> pl.DataFrame:
+    """The table; columns in `coded` take less room, as only their labels and numbers count."""
+    try:
+        with _connected(query.database) as connection:
+            return gathered(_batches(connection, query.statement), "the query", coded)
+    except (UserError, MemoryError):
+        raise
+    except Exception as error:  # noqa: BLE001  (drivers raise what they like, and quote cells and addresses)
+        failure = TableError(
+            f"The query failed: {type(error).__name__}. What the database says may hold values, and is not shown.",
+            hint="try the query with the database's own program, as the same user.",
+        )
+    raise failure
+
+
+def _batches(connection: Connection, statement: str | Executable) -> Iterator[pl.DataFrame]:
+    result = _result(connection, statement)
+    if not result.returns_rows:
+        raise TableError("The query returns no rows: it is no select.", hint="give a query that selects a table.")
+    names = [str(name) for name in result.keys()]  # noqa: SIM118  (not a dict)
+    if twice := [name for name, often in Counter(names).items() if often > 1]:
+        raise TableError(f"Several columns of the query have one name: {listed(twice)}.", hint="rename them with AS.")
+    yield pl.DataFrame(schema=dict.fromkeys(names, pl.Null))
+    for rows in result.partitions(BATCH):
+        columns = zip(*rows, strict=True)
+        yield pl.DataFrame([typed(name, cells) for name, cells in zip(names, columns, strict=True)])
 
 
 def query_in(path: Path) -> Query:

@@ -78,13 +78,13 @@ def check_room(name: str, extent: Extent) -> None:
 
 
 def check_room_for_codes(name: str, extent: Extent) -> None:
-    """The same for a table of which never more than a column or two are in memory, and then only codes."""
+    """The same for a table of which a column or two at a time, or some rows, are in memory, and then only codes."""
     widest = sorted((size for _, size in extent.by_column), reverse=True)[:COLUMNS_AT_ONCE]
     needed = extent.rows * len(extent.by_column) * WORKED + 2 * sum(widest)
     if needed < TIMES * UNNOTICED or needed <= (there := memory()):
         return
     raise _too_large(
-        f"'{name}' is too large: to read it column by column and work on its codes ({_extents(extent)}) takes about "
+        f"'{name}' is too large: to read it part by part and work on its codes ({_extents(extent)}) takes about "
         f"{amount(needed)} of memory. There are {amount(there)}.",
         needed,
     )

@@ -140,7 +140,7 @@ def test_a_store_that_does_not_answer(store: S3Server, monkeypatch: pytest.Monke
     def refused(*arguments: object, **options: object) -> None:
         raise ConnectionRefusedError(f"http://{CANARY}@host")  # as polars does, after many tries
 
-    monkeypatch.setattr(pl, "read_parquet_schema", refused)
+    monkeypatch.setattr(object_store, "schema_of", refused)
     with pytest.raises(
         TableError, match=r"'s3://.*/one.parquet' cannot be read: the store.*\n.*AWS_ENDPOINT_URL"
     ) as caught:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -168,6 +169,39 @@ def test_names_are_ordered_by_their_numbers(tmp_path: Path) -> None:
     for name in ("b-2", "b-10", "b-1", "a-11", "a-9", "10", "9"):
         pl.DataFrame({"name": [name]}).write_parquet(tmp_path / f"{name}.parquet")
     assert read_table(tmp_path)[0]["name"].to_list() == ["9", "10", "a-9", "a-11", "b-1", "b-2", "b-10"]
+
+
+def test_patterns(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    for place in ("a/x-1", "a/x-2", "a/.hidden", "b/deep/x-3", "_c/x-4", "x[1]"):
+        (tmp_path / place).parent.mkdir(parents=True, exist_ok=True)
+        pl.DataFrame({"name": [place]}).write_parquet(f"{place}.parquet")
+    for pattern, expected in (
+        ("*.parquet", ["x[1]"]),
+        ("x[1].parquet", ["x[1]"]),
+        ("a/*", ["a/x-1", "a/x-2"]),
+        ("*/x-[12].parquet", ["a/x-1", "a/x-2"]),
+        (tmp_path / "**" / "x-?.parquet", ["a/x-1", "a/x-2", "b/deep/x-3"]),
+        (f"../{tmp_path.name}/a/x-2*", ["a/x-2"]),
+    ):
+        assert read_table(pattern)[0]["name"].to_list() == expected
+
+
+def test_a_folder_that_may_not_be_listed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is in it would be left out without a word."""
+    for year in (2025, 2026):
+        (tmp_path / f"year={year}").mkdir()
+        people().write_parquet(tmp_path / f"year={year}" / "a.parquet")
+    real = os.scandir
+
+    def refused(path: Any) -> Any:
+        if "2026" in str(path):
+            raise PermissionError(path)
+        return real(path)
+
+    monkeypatch.setattr(os, "scandir", refused)
+    with pytest.raises(TableError, match=r"The folder '.*' cannot be listed"):
+        read_table(tmp_path)
 
 
 def test_folders_that_say_a_column(tmp_path: Path) -> None:

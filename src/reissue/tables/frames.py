@@ -1,4 +1,4 @@
-"""Tables in and out: any pandas, polars, pyarrow or DuckDB table, or the path of a CSV, Parquet or Excel file."""
+"""Tables in and out: any pandas, polars, pyarrow or DuckDB table, files, objects in S3, and queries to databases."""
 
 from __future__ import annotations
 
@@ -127,7 +127,7 @@ def _no_table(table: object) -> TableError:
         instead[other] = instead["dict"]
     return TableError(
         f"An object of type '{kind}' is not a table.",
-        hint=instead.get(kind, f"pass a pandas, polars, pyarrow or DuckDB table, or the path of {_KINDS}."),
+        hint=instead.get(kind, f"pass a pandas, polars, pyarrow or DuckDB table, the path of {_KINDS}, or a Query."),
     )
 
 
@@ -224,7 +224,9 @@ def _read_file(
         return read_query(query_in(path), coded)
     check_file(path)
     if not name.endswith(READABLE):
-        raise TableError(f"'{path.name}' is not a kind of file this reads.", hint=f"use one of {', '.join(READABLE)}.")
+        raise TableError(
+            f"'{path.name}' is not a kind of file this reads.", hint=f"use one of {', '.join((*READABLE, ENDING))}."
+        )
     if name.endswith(EXCEL):
         return understood(
             lambda: read_excel(path, sheet, text),

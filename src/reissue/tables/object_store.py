@@ -18,7 +18,7 @@ import polars as pl
 
 from reissue.errors import TableError, UserError
 from reissue.tables.gathered import BATCH, gathered
-from reissue.tables.parquet_parts import ENDING, MAGIC, natural, same_columns
+from reissue.tables.parquet_parts import ENDING, MAGIC, natural, same_columns, schema_of
 from reissue.tables.sound_files import check_texts
 
 _ADDRESS = re.compile(r"s3:/+([^/].*)", re.I)
@@ -58,7 +58,7 @@ def read_objects(
 
 
 def _schema(address: str) -> dict[str, pl.DataType]:
-    return _told(address, lambda: dict(pl.read_parquet_schema(address)))
+    return _told(address, lambda: schema_of(address))
 
 
 def _batches(objects: list[str], schema: Mapping[str, pl.DataType], coded: Collection[str]) -> Iterator[pl.DataFrame]:

@@ -14,8 +14,9 @@ those of one person. Every reading looks whether a file is still what it was.
 
 from __future__ import annotations
 
+import os
 import re
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
 from pathlib import Path
@@ -153,7 +154,7 @@ def parquet_table(path: Path, coded: Collection[str] = ()) -> ParquetTable | Non
 
 def _matching(pattern: Path) -> list[Path]:
     """The files of a glob in their order."""
-    fixed = Path(*(part for part in _before_magic(pattern)))
+    fixed = Path(*_before_magic(pattern))
     rest = pattern.relative_to(fixed)
     problem = f"The files '{pattern}' cannot be listed."
     hint = "check the pattern and the permissions of the folder."
@@ -178,10 +179,7 @@ def _before_magic(pattern: Path) -> Iterable[str]:
 def _in_folder(folder: Path) -> tuple[list[Path], list[Mapping[str, str | None]]]:
     """The files of a folder in their order, and what the folders in it say of each."""
     problem, hint = f"The folder '{folder}' cannot be listed.", "check the permissions of the folder."
-    found = understood(
-        lambda: [one.relative_to(folder) for one in folder.rglob("*") if not one.is_dir()], problem, hint
-    )
-    files = sorted((one for one in found if _shown(one)), key=natural)
+    files = understood(lambda: sorted(_below(folder), key=natural), problem, hint)
     if not files:
         raise TableError(f"There is no Parquet file in the folder '{folder}'.", hint="check where the table lies.")
     _refuse_others(str(folder), files, f"a pattern, such as '{folder}/*.parquet'")
@@ -193,6 +191,17 @@ def _in_folder(folder: Path) -> tuple[list[Path], list[Mapping[str, str | None]]
             f"'year=2026'; or name the files with a pattern, such as '{folder}/*/*.parquet', and folders say nothing.",
         )
     return [folder / file for file in files], [one or {} for one in told]
+
+
+def _below(folder: Path) -> Iterator[Path]:
+    """The files below a folder, as paths from there; an OSError where one of the folders may not be read."""
+
+    def refuse(error: OSError) -> None:
+        raise error
+
+    for place, folders, files in os.walk(folder, onerror=refuse, followlinks=True):
+        folders[:] = [name for name in folders if _shown(Path(name))]
+        yield from (Path(place, name).relative_to(folder) for name in files if _shown(Path(name)))
 
 
 def _shown(path: Path) -> bool:
@@ -254,7 +263,7 @@ def _opened(file: Path, told: Mapping[str, str | None]) -> tuple[Part, Extent]:
     def read() -> tuple[State, Extent, dict[str, pl.DataType]]:
         state = _state(file)
         extent = parquet_extent(file)
-        return state, extent, dict(pl.read_parquet_schema(file))
+        return state, extent, schema_of(file)
 
     def unlike_others() -> tuple[State, Extent, dict[str, pl.DataType]]:
         try:
@@ -265,6 +274,11 @@ def _opened(file: Path, told: Mapping[str, str | None]) -> tuple[Part, Extent]:
 
     state, extent, schema = understood(unlike_others, f"'{name}' cannot be read as a Parquet table.", hint)
     return Part(file, extent.rows, schema, state, told), extent
+
+
+def schema_of(file: Path | str) -> dict[str, pl.DataType]:
+    """The columns of one file or object, whatever its name looks like."""
+    return dict(pl.scan_parquet(file, glob=False, hive_partitioning=False).collect_schema())
 
 
 def _sum(extents: Sequence[Extent], schema: Mapping[str, pl.DataType]) -> Extent:

@@ -68,8 +68,9 @@ def read_query(query: Query, coded: Collection[str] = ()) -> pl.DataFrame:
     except (UserError, MemoryError):
         raise
     except Exception as error:  # noqa: BLE001  (drivers raise what they like, and quote cells and addresses)
+        cause = getattr(error, "orig", None) or error
         failure = TableError(
-            f"The query failed: {type(error).__name__}. What the database says may hold values, and is not shown.",
+            f"The query failed: {type(cause).__name__}. What the database says may hold values, and is not shown.",
             hint="try the query with the database's own program, as the same user.",
         )
     raise failure
@@ -128,8 +129,9 @@ def _opened(engine: Engine) -> Connection:
     try:
         return engine.connect()
     except Exception as error:  # noqa: BLE001  (drivers raise what they like, and quote addresses)
+        cause = getattr(error, "orig", None) or error
         failure = TableError(
-            f"The database ({engine.dialect.name}) cannot be reached: {type(error).__name__}.",
+            f"The database ({engine.dialect.name}) cannot be reached: {type(cause).__name__}.",
             hint="check the address, the user and the password, and that the database runs.",
         )
     raise failure

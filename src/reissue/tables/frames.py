@@ -105,7 +105,7 @@ def open_table(
     if isinstance(table, str | Path):
         if (address := address_of(table)) is not None:
             return read_objects(address, coded, without=without), "polars"
-        if (found := parquet_table(Path(table), coded)) is not None:
+        if (found := parquet_table(sheet_of(Path(table))[0], coded)) is not None:
             found.check_room_for_codes(without)
             return found, "polars"
     return read_table(table, text=text, coded=coded)

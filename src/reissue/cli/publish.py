@@ -33,7 +33,7 @@ def publish(
         Path,
         typer.Argument(
             metavar="TABLE",
-            help="The table as it is now: CSV, Parquet or Excel; a folder or pattern of "
+            help="The table as it is now: CSV, Parquet or Excel; a folder or, in quotes, a pattern of "
             "Parquet files; s3://...; or a query in a .sql file, for the database in REISSUE_DATABASE.",
         ),
     ],

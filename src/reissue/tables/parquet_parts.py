@@ -141,7 +141,6 @@ def parquet_table(path: Path, coded: Collection[str] = ()) -> ParquetTable | Non
         files, folders = _in_folder(path)
         return _table(f"{path.name or path}", files, folders, coded)
     if path.name.lower().endswith(ENDING) and (path.exists() or not MAGIC.search(str(path))):
-        check_file(path)
         return _table(path.name, [path], [{}], coded)
     if not MAGIC.search(str(path)) or path.exists():
         return None

@@ -18,7 +18,7 @@ import reissue as ri
 from reissue.arrays import cores
 from reissue.errors import TableError, TooLarge
 from reissue.publishing.series import draft
-from reissue.tables import coding, parquet_parts
+from reissue.tables import coding, frames, parquet_parts
 from reissue.tables.frames import open_table, read_table
 from reissue.tables.identities import make_key
 
@@ -63,7 +63,8 @@ def published(table: object, policy: ri.Policy) -> dict[str, pl.DataFrame]:
 @pytest.fixture
 def by_columns(monkeypatch: pytest.MonkeyPatch) -> None:
     """As with large tables: several columns at the same time."""
-    monkeypatch.setattr(coding, "COLUMNS_FROM", 1)
+    for module in (coding, frames):
+        monkeypatch.setattr(module, "COLUMNS_FROM", 1)
     monkeypatch.setattr(cores, "cores", lambda: 4)
 
 
@@ -113,8 +114,11 @@ def test_ids_that_are_hashed(tmp_path: Path, by_columns: None) -> None:
     assert again.summary["changes"]["stayed"] == ROWS
 
 
-def test_events_in_parts(tmp_path: Path) -> None:
+@pytest.mark.parametrize("large", [False, True])
+def test_events_in_parts(large: bool, tmp_path: Path, request: pytest.FixtureRequest) -> None:
     """One event stands for each person, wherever the others are."""
+    if large:
+        request.getfixturevalue("by_columns")
     twice = pl.concat([people(), people().with_columns(illness=pl.lit("cold"))])
     twice = twice.with_columns(when=pl.int_range(pl.len()) // 3 % 7)
     events = policy(events=ri.Events(order="when"))
@@ -146,7 +150,7 @@ def test_one_or_two_columns_are_read_at_a_time(
     assert sorted(asked) == [("age",), ("id",), ("illness",), ("town",), ("weight",)]
 
 
-def test_widths_and_dictionaries_go_together(tmp_path: Path) -> None:
+def test_widths_and_dictionaries_go_together(tmp_path: Path, by_columns: None) -> None:
     folder = tmp_path / "people"
     folder.mkdir()
     types: list[dict[str, Any]] = [
@@ -312,7 +316,7 @@ BAD: dict[str, tuple[Callable[[Path], Path], str]] = {
 
 
 @pytest.mark.parametrize("name", BAD)
-def test_what_is_refused(name: str, tmp_path: Path) -> None:
+def test_what_is_refused(name: str, tmp_path: Path, by_columns: None) -> None:
     make, told = BAD[name]
     folder = tmp_path / "people"
     folder.mkdir()
@@ -333,7 +337,7 @@ def test_many_problems_are_told_shortly(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("how", ["gone", "changed", "broken"])
-def test_a_file_that_does_not_stay(how: str, tmp_path: Path) -> None:
+def test_a_file_that_does_not_stay(how: str, tmp_path: Path, by_columns: None) -> None:
     folder = cut(people(), tmp_path / "people", 3)
     table, _ = open_table(folder, text=(), coded=(), without=())
     assert table["id"].len() == ROWS

@@ -14,6 +14,7 @@ from typing import Any, TypeVar, cast
 
 import polars as pl
 
+from reissue.arrays.cores import COLUMNS_FROM
 from reissue.errors import MissingExtra, TableError, UserError, listed
 from reissue.model.csv_files import CsvFile, laid_out, read_csv
 from reissue.model.libraries import Library as Library
@@ -100,12 +101,14 @@ def open_table(
 ) -> tuple[ByColumn, Library]:
     """The same for whoever goes through it by column, and asks for none of those it is wanted `without`.
 
-    Of Parquet files a column is read when it is asked for, so that they are never in memory as a whole.
+    Of large Parquet files a column is read when it is asked for, so that they are never in memory as a whole.
     """
     if isinstance(table, str | Path):
         if (address := address_of(table)) is not None:
             return read_objects(address, coded, without=without), "polars"
         if (found := parquet_table(sheet_of(Path(table))[0], coded)) is not None:
+            if found.height < COLUMNS_FROM:
+                return found.frame(), "polars"
             found.check_room_for_codes(without)
             return found, "polars"
     return read_table(table, text=text, coded=coded)

@@ -26,7 +26,7 @@ import polars as pl
 
 from reissue.errors import MissingExtra, ParameterError, TableError, UserError, listed
 from reissue.tables.gathered import BATCH, gathered
-from reissue.tables.sound_files import check_file
+from reissue.tables.sound_files import check_file, understood
 
 if TYPE_CHECKING:
     from sqlalchemy import URL, Connection, CursorResult, Engine, Executable
@@ -98,10 +98,8 @@ def query_in(path: Path) -> Query:
             f"'{path.name}' is a query, and no database is named.",
             hint=f"put its address into the variable {VARIABLE}, such as {VARIABLE}=postgresql+psycopg://host/clinic.",
         )
-    try:
-        statement = path.read_text(encoding="utf-8-sig")
-    except (OSError, UnicodeDecodeError):
-        raise TableError(f"'{path.name}' cannot be read as text.", hint="write the query as UTF-8.") from None
+    what, hint = f"'{path.name}' cannot be read as text.", "write the query as UTF-8."
+    statement = understood(lambda: path.read_text(encoding="utf-8-sig"), what, hint)
     if not statement.strip():
         raise TableError(f"There is no query in '{path.name}'.", hint="write one select into it.")
     return Query(database, statement)

@@ -28,7 +28,8 @@ INTRODUCTION = """\
     import reissue as ri
 
 These are all the public names. Importing the package loads none of them: each is loaded when it is first used.
-Tables go in as pandas, polars, pyarrow or DuckDB tables, or as the path of a CSV, Parquet or Excel file.
+Tables go in as pandas, polars, pyarrow or DuckDB tables, as the path of a CSV, Parquet or Excel file or of a folder of
+Parquet files, or as a `Query`.
 """
 
 CHAPTERS = {
@@ -43,6 +44,7 @@ CHAPTERS = {
         "Gate",
         "Checks",
         "moves",
+        "Query",
     ),
     "Publish it": (
         "publish",

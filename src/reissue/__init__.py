@@ -3,6 +3,7 @@
 Say what is in the table:
     Schema, Numeric, Categorical, Hierarchy, Events, Policy, Ids, Gate, Checks
     moves (how values changed in past states of it)
+    Query (a table that is asked of a database)
 Publish it:
     publish, preview, open, adopt, Series, Draft, Release
     Alternatives (a whole series: everybody with m values, one of them true)
@@ -72,6 +73,7 @@ if TYPE_CHECKING:
     from reissue.publishing.past_moves import moves
     from reissue.publishing.policy import Ids, Policy
     from reissue.publishing.series import Series, open, preview, publish
+    from reissue.tables.query import Query
     from reissue.utility import Ask, Workload
     from reissue.utility.analysing.analysis import Analysis, analyse
     from reissue.utility.estimates import estimate
@@ -104,6 +106,7 @@ _HOMES = {
     "Numeric": "model.schema",
     "Policy": "publishing.policy",
     "Published": "model.published",
+    "Query": "tables.query",
     "Release": "model.release",
     "Schema": "model.schema",
     "Series": "publishing.series",
@@ -160,6 +163,7 @@ __all__ = [
     "Numeric",
     "Policy",
     "Published",
+    "Query",
     "Release",
     "Schema",
     "Series",

@@ -195,16 +195,16 @@ def test_wrong_arguments_are_told_like_everything_else(run: Run) -> None:
 def test_warnings_are_notes_once_and_never_on_standard_output(
     run: Run, files: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from reissue.tables import frames
+    from reissue.tables import parquet_parts
 
-    real = frames.check_file
+    real = parquet_parts.check_file
 
     def warns(path: Path) -> None:
         for _ in range(3):
             warnings.warn("the anchor is\x1b[2J missing", ReissueWarning, stacklevel=1)
         real(path)
 
-    monkeypatch.setattr(frames, "check_file", warns)
+    monkeypatch.setattr(parquet_parts, "check_file", warns)
     ran = run(*PUBLISH, "--json")
     assert ran.code == 0
     assert ran.err == "note the anchor is\\x1b[2J missing\n"

@@ -22,8 +22,8 @@ PUBLIC = [
     "Draft", "EEquivalence", "Events", "Gate",
     "GivenChoices", "HDComposition", "Hierarchy", "Ids", "Incremental", "Knowledge", "MInvariance", "Mask", "Minimal",
     "Mondrian", "Numeric",
-    "Policy", "Published", "Release", "Schema", "Series", "StaticI", "StaticII", "ValueChange", "Workload", "adopt",
-    "analyse",
+    "Policy", "Published", "Query", "Release", "Schema", "Series", "StaticI", "StaticII", "ValueChange", "Workload",
+    "adopt", "analyse",
     "attacks", "audit", "backup", "compare", "errors", "estimate", "export", "given_choices", "guarantees", "moves",
     "open", "preview", "publish", "read_releases", "restore", "resume", "verify",
 ]  # fmt: skip

@@ -39,14 +39,16 @@ def spans(count: int, least: int = 1) -> list[tuple[int, int]]:
     return list(pairwise(edges))
 
 
-def at_once(work: Callable[[Part], Result], parts: Sequence[Part]) -> list[Result]:
+def at_once(work: Callable[[Part], Result], parts: Sequence[Part], most: int | None = None) -> list[Result]:
     """The results of all parts, in their order; the calling thread does the last one itself.
 
-    The first error of a part is raised when all have ended.
+    Of `most` of them at the same time, and no more than there are cores. The first error of a part is raised when all
+    have ended.
     """
-    if len(parts) < 2 or cores() == 1:
+    threads = min(cores(), len(parts), cores() if most is None else most)
+    if threads < 2:
         return [work(part) for part in parts]
-    with ThreadPoolExecutor(min(cores(), len(parts)) - 1, "reissue") as pool:
+    with ThreadPoolExecutor(threads - 1, "reissue") as pool:
         waiting = [pool.submit(work, part) for part in parts[:-1]]
         last = work(parts[-1])
         return [*(part.result() for part in waiting), last]

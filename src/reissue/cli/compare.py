@@ -32,7 +32,12 @@ LEGEND = (
 
 def compare(
     tables: Annotated[
-        list[Path], typer.Argument(metavar="FILE...", help="The tables, in the order of time: CSV, Parquet or Excel.")
+        list[Path],
+        typer.Argument(
+            metavar="FILE...",
+            help="The tables, in the order of time: files, folders or patterns of Parquet files, s3://..., queries in "
+            ".sql files.",
+        ),
     ],
     policy: Annotated[
         Path | None,

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from reissue.cli.output import AsJson, note, print_json, print_table, say, stages, warn
+from reissue.cli.output import AsJson, as_given, note, print_json, print_table, say, stages, warn
 
 if TYPE_CHECKING:
     from reissue.publishing.proposals.proposal import Proposal
@@ -21,8 +21,8 @@ def init(
         list[Path],
         typer.Argument(
             metavar="TABLE...",
-            help="A CSV, Parquet or Excel file with a row for each person or event; several, in the order of time, "
-            "show how values change.",
+            help="A table with a row for each person or event: a CSV, Parquet or Excel file, a folder or pattern of "
+            "Parquet files, s3://..., or a query in a .sql file; several, in order of time, show how values change.",
         ),
     ],
     out: Annotated[Path, typer.Option("--out", help="The policy file to write; hierarchies lie beside it.")] = Path(
@@ -38,9 +38,11 @@ def init(
 
     At a terminal it asks what it cannot know. The policy was tried on the first table: `publish --dry-run` takes it.
 
-    Example:
+    Examples:
 
       reissue init patients.csv --out policy.toml
+
+      reissue init "parts/*.parquet"
 
       reissue init january.csv february.csv march.csv --yes
     """
@@ -49,7 +51,7 @@ def init(
 
     if out.exists() and not force:
         raise ParameterError(f"There is a file '{out}' already.", hint="choose another with --out, or pass --force.")
-    command = shlex.join(["reissue", "moves", *map(str, tables), "--policy", str(out), "--epsilon", "1"])
+    command = shlex.join(["reissue", "moves", *map(as_given, tables), "--policy", str(out), "--epsilon", "1"])
     moves = command if len(tables) > 1 else None
     if not (yes or as_json) and sys.stdin.isatty() and sys.stdout.isatty():
         say(f"Looking at {', '.join(table.name for table in tables)}. Enter takes what stands in brackets.")
@@ -146,10 +148,10 @@ def _tell(found: Proposal, tables: list[Path], out: Path, command: str) -> None:
     beside = f" and {count_of(len(found.files), 'hierarchy', 'hierarchies')} beside it" if found.files else ""
     say(
         f"wrote {out}{beside}. These are guesses: read it and confirm or correct every line marked GUESS, then",
-        f"  reissue publish <series folder> {shlex.quote(str(tables[0]))} --policy {shlex.quote(str(out))} --dry-run",
+        f"  reissue publish <series folder> {shlex.join([as_given(tables[0]), '--policy', str(out)])} --dry-run",
     )
     if len(tables) > 1:
-        rehearse = shlex.join(["reissue", "compare", *map(str, tables), "--policy", str(out)])
+        rehearse = shlex.join(["reissue", "compare", *map(as_given, tables), "--policy", str(out)])
         say("Whether it is worth it, and which method is, a rehearsal shows before anything is out:", f"  {rehearse}")
     changes = found.changes
     if changes is not None:

@@ -19,7 +19,11 @@ if TYPE_CHECKING:
 def moves(
     tables: Annotated[
         list[Path],
-        typer.Argument(metavar="TABLE...", help="CSV, Parquet or Excel files: past states of the table, in order."),
+        typer.Argument(
+            metavar="TABLE...",
+            help="Past states of the table, in order: files, folders or patterns of Parquet files, s3://..., queries "
+            "in .sql files.",
+        ),
     ],
     policy: Annotated[
         Path, typer.Option("--policy", help="The policy file: what the columns are, and the reference if it has one.")

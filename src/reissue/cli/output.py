@@ -112,6 +112,11 @@ def print_file(text: str) -> None:
     sys.stdout.buffer.flush()
 
 
+def as_given(path: Path) -> str:
+    """A path as it was written: as a path, an address in S3 has lost one of its slashes."""
+    return re.sub(r"^s3:/(?=[^/])", "s3://", str(path), flags=re.I)
+
+
 WIDE = 130
 """So many columns a table may have that goes into a file or a pipe, and must not be cut."""
 

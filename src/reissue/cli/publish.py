@@ -29,7 +29,14 @@ CHANGES = ("arrived", "returned", "stayed", "gone", "changed_quasi", "changed_va
 
 def publish(
     series: SeriesFolder,
-    table: Annotated[Path, typer.Argument(metavar="TABLE", help="The table as it is now: CSV, Parquet or Excel.")],
+    table: Annotated[
+        Path,
+        typer.Argument(
+            metavar="TABLE",
+            help="The table as it is now: CSV, Parquet or Excel; a folder or, in quotes, a pattern of "
+            "Parquet files; s3://...; or a query in a .sql file, for the database in REISSUE_DATABASE.",
+        ),
+    ],
     policy: Annotated[
         Path | None, typer.Option("--policy", help="The policy file; needed for the first release only.")
     ] = None,
@@ -87,6 +94,10 @@ def publish(
       reissue publish clinic january.csv --policy policy.toml --period 2026-01
 
       reissue publish clinic february.csv --dry-run
+
+      reissue publish clinic "parts/*.parquet"
+
+      REISSUE_DATABASE=postgresql+psycopg://host/clinic reissue publish clinic patients.sql
 
       reissue publish clinic february.csv --dry-run --report gate.html
 

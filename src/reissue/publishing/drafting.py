@@ -38,9 +38,9 @@ from reissue.publishing.refusals import (
     check_registry,
 )
 from reissue.tables.coding import CodedTable, code_table
-from reissue.tables.frames import Library, read_table
+from reissue.tables.frames import Library, open_table, read_table
 from reissue.tables.joining import split
-from reissue.tables.one_event import one_event_each
+from reissue.tables.one_event import one_event_by_column, one_event_each
 from reissue.tables.recode import Recoded, anatomise, generalise, view_of
 from reissue.tables.recode_sets import alternatives
 from reissue.tables.registered import Registry, code_registered, read_registry, with_values
@@ -338,11 +338,15 @@ def _read(
 ) -> tuple[CodedTable, Library, int]:
     """Read and code a table, and say how many rows are events that stand for nobody; of a file only codes are kept."""
     progress("Reading the table")
+    if registry is None:
+        dropped = [name for name, role in schema.roles.items() if role == "dropped"]
+        table, library = open_table(given.table, text=schema.texts, coded=schema.kinds, without=dropped)
+        progress("Reading columns")
+        table, others = one_event_by_column(table, schema)
+        return code_table(table, schema, history.known, show_values=given.show_values), library, others
     frame, library = read_table(given.table, text=schema.texts, coded=schema.kinds)
     progress("Reading columns")
     frame, others = one_event_each(frame, schema)
-    if registry is None:
-        return code_table(frame, schema, history.known, show_values=given.show_values), library, others
     last = None if history.last.facts is None else history.last.rows
     return (
         code_registered(

@@ -22,6 +22,7 @@ from reissue.model.domain import KEY, PERSON, Domain, Seen, in_order
 from reissue.model.hierarchy import MISSING, Hierarchy
 from reissue.model.schema import Categorical, Kind, Numeric, Schema
 from reissue.model.snapshot import Codes, Column, Labels, Leaves, Numbers, People, Snapshot, smallest_unsigned
+from reissue.tables.by_column import ByColumn
 from reissue.tables.held_types import as_held, ids_as_held, plain_labels
 from reissue.tables.identities import pseudonym, pseudonyms
 from reissue.tables.joining import joined, restored
@@ -29,6 +30,7 @@ from reissue.tables.labels import find_labels
 from reissue.tables.people import KnownPeople
 from reissue.tables.plain import plain_numbers, plain_text, type_of
 from reissue.tables.plain_ids import plain_pseudonyms
+from reissue.tables.room import COLUMNS_AT_ONCE
 
 Result = TypeVar("Result")
 
@@ -66,7 +68,7 @@ class CodedTable:
 
 
 def code_table(
-    frame: pl.DataFrame, schema: Schema, known: KnownBefore = KnownBefore(), *, show_values: bool = False
+    frame: ByColumn, schema: Schema, known: KnownBefore = KnownBefore(), *, show_values: bool = False
 ) -> CodedTable:
     """Check and code a table; raise one TableError with everything that is wrong with it."""
     coder = Coder(known.domain, show_values, known.people)
@@ -74,19 +76,23 @@ def code_table(
     if frame.height == 0:
         raise unfit([*coder.problems, "it has no rows"], 0)
 
-    def people() -> tuple[People, pl.Series] | None:
-        """The numbers of people, and the ids of new ones; None where there were problems."""
-        ids = coder.people(frame[schema.person], known.key) if schema.person in frame.columns else None
-        return None if ids is None else numbered(known.numbers(ids), ids, known.next_number)
+    def people() -> tuple[People, pl.Series, pl.Series | None] | None:
+        """The numbers of people, the ids of new ones and the hashes of their plain forms; None where there were
+        problems."""
+        given = frame[schema.person] if schema.person in frame.columns else None
+        ids = None if given is None else coder.people(given, known.key)
+        if given is None or ids is None:
+            return None
+        numbers, new_ids = numbered(known.numbers(ids), ids, known.next_number)
+        return numbers, new_ids, new_plain(given, numbers, known)
 
     found, columns = coder.columns(frame, schema.kinds, people)
     if coder.problems or found is None:
         raise unfit(coder.problems, frame.height)
-    numbers, new_ids = found
+    numbers, new_ids, plain = found
     coded = {name: column for name, column in columns.items() if column is not None}
     if schema.several:
         coded[schema.sensitive] = coder.records(coded, schema)
-    plain = new_plain(frame[schema.person], numbers, known)
     return CodedTable(snapshot_of(numbers, coded, schema), new_ids, Domain(coder.domain), new_plain=plain)
 
 
@@ -133,7 +139,7 @@ def unfit(problems: Sequence[str], rows: int) -> TableError:
     )
 
 
-def role_problems(frame: pl.DataFrame, schema: Schema, *, needless: Collection[str] = ()) -> list[str]:
+def role_problems(frame: ByColumn, schema: Schema, *, needless: Collection[str] = ()) -> list[str]:
     """Columns that have no role, and columns that are missing; those that are needless may be."""
     problems = []
     roles = schema.roles
@@ -218,18 +224,23 @@ class Coder:
         return pseudonyms(ids, key)
 
     def columns(
-        self, frame: pl.DataFrame, kinds: Mapping[str, Kind], first: Callable[[], Result]
+        self, frame: ByColumn, kinds: Mapping[str, Kind], first: Callable[[], Result]
     ) -> tuple[Result, dict[str, Column | None]]:
         """What the first job gives, and all columns that are there, at once; problems in the order of one by one."""
         there = {name: kind for name, kind in kinds.items() if name in frame.columns}
         if frame.height < COLUMNS_FROM:
             return first(), {name: self.column(frame[name], kind) for name, kind in there.items()}
         coders = [Coder(self.seen, self.show_values) for _ in there]
+
+        def coded_by(coder: Coder, name: str, kind: Kind) -> Column | None:
+            return coder.column(frame[name], kind)
+
         jobs: list[Callable[[], Column | Result | None]] = [
-            partial(coder.column, frame[name], kind) for coder, (name, kind) in zip(coders, there.items(), strict=True)
+            partial(coded_by, coder, name, kind) for coder, (name, kind) in zip(coders, there.items(), strict=True)
         ]
+        most = None if isinstance(frame, pl.DataFrame) else COLUMNS_AT_ONCE
         # The first job may ask the ledger, which this thread has opened; so it is the last, which is done here.
-        *coded, result = at_once(lambda job: job(), [*jobs, first])
+        *coded, result = at_once(lambda job: job(), [*jobs, first], most)
         for coder in coders:
             self.problems += coder.problems
             self.domain |= {name: seen for name, seen in coder.domain.items() if self.seen.columns.get(name) != seen}

@@ -1,11 +1,11 @@
-"""Tables in and out: any pandas, polars, pyarrow or DuckDB table, or the path of a CSV, Parquet or Excel file."""
+"""Tables in and out: any pandas, polars, pyarrow or DuckDB table, files, objects in S3, and queries to databases."""
 
 from __future__ import annotations
 
 import gzip
-import os
 from collections import Counter
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
+from contextlib import closing
 from functools import partial
 from itertools import pairwise
 from pathlib import Path
@@ -14,14 +14,23 @@ from typing import Any, TypeVar, cast
 
 import polars as pl
 
-from reissue.errors import MissingExtra, TableError, UserError, is_text, listed, printable
+from reissue.arrays.cores import COLUMNS_FROM
+from reissue.errors import MissingExtra, TableError, UserError, listed, printable
 from reissue.model.csv_files import CsvFile, laid_out, read_csv
 from reissue.model.libraries import Library as Library
 from reissue.model.libraries import to_library as to_library
+from reissue.tables.by_column import ByColumn
 from reissue.tables.excel_files import EXCEL, read_excel, sheet_of
+from reissue.tables.gathered import BATCH, gathered
+from reissue.tables.object_store import address_of, read_objects
 from reissue.tables.parquet_account import parquet_extent
+from reissue.tables.parquet_parts import parquet_table
 from reissue.tables.plain import dates_of_midnights
+from reissue.tables.query import ENDING, Query, query_in, read_query
 from reissue.tables.room import Extent, check_room, csv_extent, unpacked
+from reissue.tables.sound_files import check_file as check_file
+from reissue.tables.sound_files import check_texts
+from reissue.tables.sound_files import understood as understood
 
 CSV = (".csv", ".csv.gz", ".tsv", ".tsv.gz")
 READABLE = (".parquet", *CSV, *EXCEL)
@@ -29,8 +38,8 @@ READABLE = (".parquet", *CSV, *EXCEL)
 _KINDS = "a CSV, Parquet or Excel file"
 PART = 1 << 17
 """Parts of a file with fewer rows are read together: each takes some time, whatever is in it."""
-Found = TypeVar("Found")
 
+Found = TypeVar("Found")
 _ONE_AT_A_TIME = Lock()
 """A connection of DuckDB refuses to be asked by two threads at once."""
 
@@ -50,7 +59,11 @@ def read_table(
     that are asked for are read.
     """
     if isinstance(table, str | Path):
+        if (address := address_of(table)) is not None:
+            return read_objects(address, coded, columns=columns), "polars"
         return _read_file(Path(table), text, coded, columns), "polars"
+    if isinstance(table, Query):
+        return read_query(table, coded), "polars"
     if isinstance(table, pl.DataFrame):
         return table, "polars"
     if isinstance(table, pl.LazyFrame):
@@ -76,11 +89,29 @@ def read_table(
     if library == "pandas":
         made = _converted(partial(_polars, frame), library)
         return made.with_columns(dates_of_midnights(column) for column in made), "pandas"
-    names, types = _native_columns(table)
+    names, types = _converted(partial(_native_columns, table), library)
     _check_once(library, names)
     told = partial(_unconverted, frame, dict(zip(names, types, strict=True)))
-    made = _converted(partial(_polars, frame), library, told)
-    return made, cast(Library, library)
+    convert = partial(_of_relation, table, coded) if library == "duckdb" else partial(_polars, frame)
+    return _converted(convert, library, told), cast(Library, library)
+
+
+def open_table(
+    table: object, *, text: Collection[str], coded: Collection[str], without: Collection[str]
+) -> tuple[ByColumn, Library]:
+    """The same for whoever goes through it by column, and asks for none of those it is wanted `without`.
+
+    Of large Parquet files a column is read when it is asked for, so that they are never in memory as a whole.
+    """
+    if isinstance(table, str | Path):
+        if (address := address_of(table)) is not None:
+            return read_objects(address, coded, without=without), "polars"
+        if (found := parquet_table(sheet_of(Path(table))[0], coded)) is not None:
+            if found.height < COLUMNS_FROM:
+                return found.frame(), "polars"
+            found.check_room_for_codes(without)
+            return found, "polars"
+    return read_table(table, text=text, coded=coded)
 
 
 def which_of(number: int, tables: Sequence[object]) -> str:
@@ -106,8 +137,26 @@ def _no_table(table: object) -> TableError:
         instead[other] = instead["dict"]
     return TableError(
         f"An object of type '{kind}' is not a table.",
-        hint=instead.get(kind, f"pass a pandas, polars, pyarrow or DuckDB table, or the path of {_KINDS}."),
+        hint=instead.get(kind, f"pass a pandas, polars, pyarrow or DuckDB table, the path of {_KINDS}, or a Query."),
     )
+
+
+def _of_relation(relation: Any, coded: Collection[str]) -> pl.DataFrame:
+    """The table of DuckDB's that a relation describes; its rows come by batches."""
+    import pyarrow as pa
+
+    def own(batch: Any) -> pl.DataFrame:
+        # DuckDB keeps a batch as long as one of its columns is in use; with nothing put after it, a column is copied.
+        copies = [pa.concat_arrays([column, column.slice(0, 0)]) for column in batch.columns]
+        return cast(pl.DataFrame, pl.from_arrow(pa.RecordBatch.from_arrays(copies, schema=batch.schema)))
+
+    def batches(reader: Any) -> Iterator[pl.DataFrame]:
+        yield cast(pl.DataFrame, pl.from_arrow(reader.schema.empty_table()))
+        yield from map(own, reader)
+
+    read = relation.to_arrow_reader if hasattr(relation, "to_arrow_reader") else relation.fetch_arrow_reader
+    with _ONE_AT_A_TIME, closing(read(BATCH)) as reader:
+        return gathered(batches(reader), "the relation of DuckDB", coded)
 
 
 def _polars(frame: Any) -> pl.DataFrame:
@@ -145,9 +194,7 @@ def _unconverted(frame: Any, types: dict[str, str]) -> list[str]:
     return problems if len(problems) < len(types) or len(types) == 1 else []
 
 
-def _converted(
-    convert: Callable[[], pl.DataFrame], library: str, problems: Callable[[], list[str]] = list
-) -> pl.DataFrame:
+def _converted(convert: Callable[[], Found], library: str, problems: Callable[[], list[str]] = list) -> Found:
     """Run a conversion of another library; what it may say on failure can quote cells, so it is dropped."""
     try:
         return convert()
@@ -156,7 +203,7 @@ def _converted(
             f"Reading a {library} table needs the package '{error.name}'.",
             hint="install reissue with its extras pandas and duckdb (from a clone: pip install '.[pandas,duckdb]').",
         )
-    except MemoryError:
+    except (UserError, MemoryError):
         raise
     except UnicodeError:
         failure = TableError(
@@ -164,7 +211,8 @@ def _converted(
             hint="find where the text comes from, and decode it with the right encoding.",
         )
     except (Exception, pl.exceptions.PanicException) as error:  # noqa: BLE001  (any library may raise anything here)
-        found, busy = problems(), library == "duckdb"
+        asked = type(error).__module__.endswith("duckdb")  # what fails is the query, and not a type
+        found, busy = [] if asked else problems(), library == "duckdb"
         columns = "check that every column holds values of one type."
         connection = "check that the query runs, and that its connection is open and not in use by another thread."
         failure = TableError(
@@ -179,69 +227,27 @@ def _read_file(
     path: Path, text: Collection[str], coded: Collection[str], columns: Collection[str] | None
 ) -> pl.DataFrame:
     path, sheet = sheet_of(path)
-    check_file(path)
+    if (parquet := parquet_table(path, coded)) is not None:
+        return parquet.frame(columns)
     name = path.name.lower()
+    if name.endswith(ENDING):
+        return read_query(query_in(path), coded)
+    check_file(path)
     if not name.endswith(READABLE):
-        raise TableError(f"'{path.name}' is not a kind of file this reads.", hint=f"use one of {', '.join(READABLE)}.")
+        raise TableError(
+            f"'{path.name}' is not a kind of file this reads.", hint=f"use one of {', '.join((*READABLE, ENDING))}."
+        )
     if name.endswith(EXCEL):
         return understood(
             lambda: read_excel(path, sheet, text),
             f"'{path.name}' cannot be read as an Excel table.",
             "check that it is complete and not locked by a password, or save its sheet as CSV.",
         )
-    if name.endswith(".parquet"):
-        return understood(
-            lambda: _read_parquet(path, coded, columns),
-            f"'{path.name}' cannot be read as a Parquet table.",
-            "check that it is complete.",
-        )
     return understood(
         lambda: read_csv(_csv_file(path), text=text),
         f"'{path.name}' cannot be read as a CSV table.",
         "check that it is complete, UTF-8, and has a header line.",
     )
-
-
-def check_file(path: Path) -> None:
-    """Refuse a file that is not there, may not be read, or has a name that cannot be written."""
-    if not is_text(str(path)):
-        raise TableError(f"The name of the file '{path}' is not UTF-8.", hint="rename it.")
-    if not path.exists():
-        raise TableError(f"There is no file '{path}'.", hint="check where it lies.")
-    if not path.is_file():
-        raise TableError(f"'{path}' is not a file.", hint="name a file.")
-    if not os.access(path, os.R_OK):
-        raise TableError(f"'{path}' may not be read.", hint="check the permissions of the file.")
-
-
-def understood(read: Callable[[], Found], what: str, hint: str) -> Found:
-    """What is read. The reasons that libraries give for a failure can quote cells, so they are dropped, not chained."""
-    try:
-        return read()
-    except (UserError, MemoryError):
-        raise
-    except (Exception, pl.exceptions.PanicException):  # noqa: BLE001  (of bytes that are not sound anything can come)
-        failure = TableError(what, hint=hint)
-    raise failure
-
-
-def _read_parquet(path: Path, coded: Collection[str], columns: Collection[str] | None) -> pl.DataFrame:
-    check_room(path.name, parquet_extent(path))
-    wanted = None if columns is None else list(columns)
-    table = pl.read_parquet(path, columns=wanted, glob=False, hive_partitioning=False)
-    _check_texts(table, coded)
-    return table
-
-
-def _check_texts(table: pl.DataFrame, coded: Collection[str] = ()) -> None:
-    for column in table:
-        # polars takes texts for UTF-8 without looking, and may do anything with those that are not.
-        if column.name in coded:
-            continue
-        if column.dtype == pl.String:
-            column.cast(pl.Binary).cast(pl.String)
-        elif isinstance(column.dtype, pl.Categorical):
-            column.unique().cast(pl.String).cast(pl.Binary).cast(pl.String)
 
 
 def read_in_parts(path: Path, columns: Collection[str]) -> list[Callable[[], pl.DataFrame]]:
@@ -263,7 +269,7 @@ def read_in_parts(path: Path, columns: Collection[str]) -> list[Callable[[], pl.
     def read(begin: int, end: int) -> pl.DataFrame:
         table = pl.scan_parquet(path, glob=False, hive_partitioning=False)
         part = table.select(*columns).slice(begin, end - begin).collect()
-        _check_texts(part)
+        check_texts(part)
         return part
 
     return [partial(understood, partial(read, begin, end), what, hint) for begin, end in pairwise(ends)]

@@ -9,6 +9,7 @@ import polars as pl
 from reissue.errors import TableError, count_of, listed
 from reissue.model.events import Events
 from reissue.model.schema import Schema
+from reissue.tables.by_column import ByColumn, SomeRows
 
 _PLACE, _WHEN = "reissue.place", "reissue.when"
 
@@ -19,13 +20,27 @@ def one_event_each(frame: pl.DataFrame, schema: Schema) -> tuple[pl.DataFrame, i
     Of several events at the same time the one that comes first by what is in them is taken, so that the order of rows
     does not matter. A schema without events gets the table as it is.
     """
+    places = _places(frame, schema)
+    return (frame, 0) if places is None else (frame[places], frame.height - places.len())
+
+
+def one_event_by_column(table: ByColumn, schema: Schema) -> tuple[ByColumn, int]:
+    """The same for a table of which only columns are asked for."""
+    if isinstance(table, pl.DataFrame):
+        return one_event_each(table, schema)
+    places = _places(table, schema)
+    return (table, 0) if places is None else (SomeRows(table, places), table.height - places.len())
+
+
+def _places(frame: ByColumn, schema: Schema) -> pl.Series | None:
+    """The places of the rows that stand for people; None where all do."""
     events = schema.events
     if events is None or schema.person not in frame.columns or frame.height == 0:
-        return frame, 0
+        return None
     when = _times(frame, events)
     people = frame[schema.person]
     if people.n_unique() == frame.height:
-        return frame, 0
+        return None
     best = pl.col(_WHEN).max() if events.keep == "last" else pl.col(_WHEN).min()
     places = pl.int_range(frame.height, dtype=pl.UInt32, eager=True).alias(_PLACE)
     # Whoever has no id is not put together with others who have none: that is for the next step to complain of.
@@ -35,19 +50,19 @@ def one_event_each(frame: pl.DataFrame, schema: Schema) -> tuple[pl.DataFrame, i
     tied = kept.filter(pl.col("person").is_not_null() & pl.col("person").is_duplicated())
     if tied.height:
         kept = kept.join(_beaten(frame, tied), on=_PLACE, how="anti")
-    kept = kept.sort(_PLACE)
-    return frame[kept[_PLACE]], frame.height - kept.height
+    return kept[_PLACE].sort()
 
 
-def _beaten(frame: pl.DataFrame, tied: pl.DataFrame) -> pl.DataFrame:
+def _beaten(frame: ByColumn, tied: pl.DataFrame) -> pl.DataFrame:
     """Of events at the same time those that are not taken: all but the first by what is in them."""
-    cells = frame[tied[_PLACE]].select(pl.all().cast(pl.String, strict=False).name.prefix("cell."))
+    rows = SomeRows(frame, tied[_PLACE])
+    cells = pl.DataFrame([rows[name].cast(pl.String, strict=False).alias(f"cell.{name}") for name in rows.columns])
     both = pl.concat([tied.select("person", _PLACE), cells], how="horizontal")
     first = both.sort("person", *cells.columns, nulls_last=True).unique("person", keep="first", maintain_order=True)
     return both.join(first, on=_PLACE, how="anti").select(_PLACE)
 
 
-def _times(frame: pl.DataFrame, events: Events) -> pl.Series:
+def _times(frame: ByColumn, events: Events) -> pl.Series:
     """When each event was, as something that has an order."""
     if events.order not in frame.columns:
         near = get_close_matches(events.order, frame.columns, n=3)

@@ -9,6 +9,7 @@ not fail but takes the process down with it. So the account is checked before po
 from __future__ import annotations
 
 import mmap
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -43,15 +44,26 @@ def _extent(data: mmap.mmap) -> Extent:
     if data[end + 4 :] != _MAGIC or length > end - len(_MAGIC):
         raise Unsound("no footer")
     footer = structure_at(data, end - length)[0]
-    size, columns, rows = 0, 0, []
+    columns, rows = 0, []
+    sizes: Counter[str] = Counter()
     for group in _structs(footer, 4):
         parts, group_rows = _structs(group, 1), _number(group, 3)
         columns = max(columns, len(parts))
         rows.append(group_rows)
-        size += sum(_part(data, _struct(part, 3), group_rows, end - length) for part in parts)
+        for part in parts:
+            meta = _struct(part, 3)
+            sizes[_column(meta)] += _part(data, meta, group_rows, end - length)
     if sum(rows) != _number(footer, 3):
         raise Unsound("a number of rows that is not the sum of those of the groups")
-    return Extent(sum(rows), columns, size, tuple(rows))
+    return Extent(sum(rows), columns, sizes.total(), tuple(rows), tuple(sizes.items()))
+
+
+def _column(meta: Struct) -> str:
+    """The name of the column that this is a part of, or of what the column holds."""
+    path = meta.get(3)
+    if not isinstance(path, list) or not path or not isinstance(path[0], bytes):
+        raise Unsound("a column without a name")
+    return path[0].decode(errors="replace")
 
 
 def _part(data: Data, meta: Struct, rows: int, end: int) -> int:

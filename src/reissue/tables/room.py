@@ -1,4 +1,4 @@
-"""Whether a table fits into memory, asked before it is read.
+"""Whether a table fits into memory, asked before it is read, or while its rows come in.
 
 A small file can hold a large table: a Parquet file says a million times the same in a few bytes, and a compressed one
 says anything in few. So its size is worked out first: of Parquet from what the file says of itself (`parquet_account`),
@@ -23,6 +23,11 @@ VARIABLE = "REISSUE_MEMORY"
 """The variable that says how much memory there is, instead of the system."""
 TIMES = 4
 """So many times a table's size is needed to work on it: it is coded, grouped, recoded and written."""
+WORKED = 48
+"""What each cell takes of a table that is read column by column, when only codes are left of it: they are grouped,
+recoded and written. Measured at 5 to 10 million rows."""
+COLUMNS_AT_ONCE = 2
+"""So many columns of a table in files are in memory as they are in the files, and as often again in another type."""
 CELL = 16
 """What a text takes in memory beside its letters, and more than a number takes."""
 UNNOTICED = 32 << 20
@@ -51,6 +56,8 @@ class Extent(NamedTuple):
     """In bytes."""
     parts: tuple[int, ...] = ()
     """How many rows each part of the file has that can be read by itself; nothing where there are no such parts."""
+    by_column: tuple[tuple[str, int], ...] = ()
+    """What each column takes of the size; nothing where columns cannot be read by themselves."""
 
 
 def check_room(name: str, extent: Extent) -> None:
@@ -63,10 +70,33 @@ def check_room(name: str, extent: Extent) -> None:
     needed = TIMES * extent.size
     if extent.size < UNNOTICED or needed <= (there := memory()):
         return
-    extents = f"{count_of(extent.rows, 'row')}, {count_of(extent.columns, 'column')}"
-    raise TooLarge(
-        f"'{name}' is too large: as a table ({extents}) it takes about {amount(extent.size)} of memory, and {TIMES} "
-        f"times as much to work on it, {amount(needed)}. There are {amount(there)}.",
+    raise _too_large(
+        f"'{name}' is too large: as a table ({_extents(extent)}) it takes about {amount(extent.size)} of memory, and "
+        f"{TIMES} times as much to work on it, {amount(needed)}. There are {amount(there)}.",
+        needed,
+    )
+
+
+def check_room_for_codes(name: str, extent: Extent) -> None:
+    """The same for a table of which a column or two at a time, or some rows, are in memory, and then only codes."""
+    widest = sorted((size for _, size in extent.by_column), reverse=True)[:COLUMNS_AT_ONCE]
+    needed = extent.rows * len(extent.by_column) * WORKED + 2 * sum(widest)
+    if needed < TIMES * UNNOTICED or needed <= (there := memory()):
+        return
+    raise _too_large(
+        f"'{name}' is too large: to read it part by part and work on its codes ({_extents(extent)}) takes about "
+        f"{amount(needed)} of memory. There are {amount(there)}.",
+        needed,
+    )
+
+
+def _extents(extent: Extent) -> str:
+    return f"{count_of(extent.rows, 'row')}, {count_of(extent.columns, 'column')}"
+
+
+def _too_large(what: str, needed: int) -> TooLarge:
+    return TooLarge(
+        what,
         hint="leave out columns and rows that are not needed, or use a machine with more memory. If you know better, "
         f"say how much there is: {VARIABLE}={-(-needed // 10**6)}MB",
     )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import numpy.typing as npt
 
 from reissue.arrays.types import Ints, Words
 
@@ -10,6 +11,10 @@ ROOM, MOST = 64, 1 << 28
 """A table may have so many places for each number in it, and in all; sparser numbers are sorted."""
 HALF = 2**31
 """Numbers from here on, where made-up members have theirs, are dense by themselves."""
+
+
+AT_ONCE = 1 << 18
+"""So many numbers are counted at a time."""
 
 
 def ascending(numbers: Ints) -> Ints:
@@ -26,6 +31,17 @@ def ascending(numbers: Ints) -> Ints:
     table = np.full(highest - lowest + 1, -1, dtype=np.int32)
     table[numbers - lowest] = np.arange(numbers.size, dtype=np.int32)
     return table.compress(table >= 0).astype(np.int64)
+
+
+def often(numbers: npt.NDArray[np.integer], size: int) -> Ints:
+    """How often each number from 0 to size - 1 occurs; part by part, as NumPy makes wide numbers of narrow ones."""
+    if numbers.size <= AT_ONCE:
+        return np.bincount(numbers, minlength=size).astype(np.int64, copy=False)
+    found = np.zeros(size, dtype=np.int64)
+    part = max(AT_ONCE, 4 * size)
+    for begin in range(0, numbers.size, part):
+        found += np.bincount(numbers[begin : begin + part], minlength=size)
+    return found
 
 
 def distinct(numbers: Ints) -> Ints:

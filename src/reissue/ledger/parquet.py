@@ -109,7 +109,7 @@ def _those_that_occur(labels: pl.Enum, column: pl.Series, codes: pl.Series) -> p
     known = sorted(np.flatnonzero(occur).tolist(), key=names.__getitem__)
     if known == list(range(len(names))):
         return column.rechunk()
-    recoded = np.zeros(occur.size, dtype=np.uint32)
+    recoded = np.zeros(occur.size, dtype=places.dtype)
     recoded[known] = np.arange(len(known))
     if not known:
         return pl.repeat(None, codes.len(), dtype=pl.Enum([]), eager=True)

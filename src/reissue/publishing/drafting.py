@@ -134,7 +134,7 @@ def make_draft(
     if grouping.roles is not None:
         grouping = replace(grouping, roles=grouping.roles.numbered(_public_numbers(grouping, recoded)))
     secrets = Secrets({history.number + 1: snapshot.people[grouping.anew]}, released, grouping.roles, groups.sets)
-    verdicts, checks = checked(guarantees, view, before.checks, secrets)
+    verdicts, checks = checked(guarantees, view, history.number + 1, before.checks, secrets)
     check_columns(method, guarantees, verdicts)
     _check_kept(method, verdicts)
     recoded = _apart(_disclosed(recoded, policy), released)
@@ -400,13 +400,13 @@ def _regions(view: Published) -> Published:
 
 
 def checked(
-    guarantees: tuple[Guarantee, ...], view: Published, checks: Memory, secrets: Secrets
+    guarantees: tuple[Guarantee, ...], view: Published, number: int, checks: Memory, secrets: Secrets
 ) -> tuple[tuple[Verdict, ...], Remembered]:
-    """Ask every checker; those of promises about a whole series go on from what they have seen so far."""
+    """Ask every checker about a release; those of promises about a series go on from what they have seen so far."""
     verdicts: list[Verdict] = []
     remembered: dict[str, pl.DataFrame | Kept] = {}
     for guarantee in guarantees:
-        secret = secrets.of(guarantee, view.releases[0].number)
+        secret = secrets.of(guarantee, number)
         if not isinstance(guarantee, SeriesGuarantee):
             verdicts.append(guarantee.check(_regions(view), secret))
             continue

@@ -219,11 +219,25 @@ def understood(read: Callable[[], Found], what: str, hint: str) -> Found:
 
 
 def _read_parquet(path: Path, coded: Collection[str], columns: Collection[str] | None) -> pl.DataFrame:
-    check_room(path.name, parquet_extent(path))
+    """A Parquet file; of several parts one after the other, and of texts that are to be coded each label once."""
+    extent = parquet_extent(path)
+    check_room(path.name, extent)
     wanted = None if columns is None else list(columns)
-    table = pl.read_parquet(path, columns=wanted, glob=False, hive_partitioning=False)
-    _check_texts(table, coded)
-    return table
+    spans = _spans(extent)
+    if len(spans) == 1:
+        table = pl.read_parquet(path, columns=wanted, glob=False, hive_partitioning=False)
+        _check_texts(table, coded)
+        return table
+    whole = pl.scan_parquet(path, glob=False, hive_partitioning=False)
+    asked = whole if wanted is None else whole.select(wanted)
+    texts = [name for name, dtype in asked.collect_schema().items() if dtype == pl.String and name in coded]
+    once = [pl.col(name).cast(pl.Categorical(pl.Categories.random())) for name in texts]
+    parts = []
+    for begin, end in spans:
+        part = asked.slice(begin, end - begin).collect()
+        _check_texts(part, coded)
+        parts.append(part.with_columns(once))
+    return pl.concat(parts)
 
 
 def _check_texts(table: pl.DataFrame, coded: Collection[str] = ()) -> None:
@@ -246,12 +260,6 @@ def read_in_parts(path: Path, columns: Collection[str]) -> list[Callable[[], pl.
     what, hint = f"'{path.name}' cannot be read as a Parquet table.", "check that it is complete."
     extent = understood(lambda: parquet_extent(path), what, hint)
     check_room(path.name, extent)
-    ends = [0]
-    for rows in extent.parts or (0,):
-        if len(ends) > 1 and ends[-1] - ends[-2] < PART:
-            ends[-1] += rows
-        else:
-            ends.append(ends[-1] + rows)
 
     def read(begin: int, end: int) -> pl.DataFrame:
         table = pl.scan_parquet(path, glob=False, hive_partitioning=False)
@@ -259,7 +267,18 @@ def read_in_parts(path: Path, columns: Collection[str]) -> list[Callable[[], pl.
         _check_texts(part)
         return part
 
-    return [partial(understood, partial(read, begin, end), what, hint) for begin, end in pairwise(ends)]
+    return [partial(understood, partial(read, begin, end), what, hint) for begin, end in _spans(extent)]
+
+
+def _spans(extent: Extent) -> list[tuple[int, int]]:
+    """From which row to which the parts of a file reach; small ones together."""
+    ends = [0]
+    for rows in extent.parts or (0,):
+        if len(ends) > 1 and ends[-1] - ends[-2] < PART:
+            ends[-1] += rows
+        else:
+            ends.append(ends[-1] + rows)
+    return list(pairwise(ends))
 
 
 def content_of(path: Path) -> bytes:

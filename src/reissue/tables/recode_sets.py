@@ -48,7 +48,7 @@ def alternatives(snapshot: Snapshot, grouping: Grouping, number: int = 1, *, cla
     table = pl.DataFrame(
         [
             *region,
-            *([pl.Series(DESIGN, (sets.design[order] + 1).astype(np.uint32))] if several else []),
+            *([pl.Series(DESIGN, sets.design[order].astype(np.uint32) + np.uint32(1))] if several else []),
             *(
                 record_lists(sets.codes[order], sets.designs, snapshot.values)
                 if sets.designs.columns
@@ -65,7 +65,7 @@ def alternatives(snapshot: Snapshot, grouping: Grouping, number: int = 1, *, cla
         design=sets.design,
         designs=sets.designs,
         values=np.arange(len(sets.designs.labels)),
-        group=grouping.group.astype(np.int64),
+        group=grouping.group,
     )
     designs, values = sets.designs, snapshot.values
     drawn = record_tables(designs, values) if designs.columns else design_tables(designs, values.name)
@@ -142,7 +142,7 @@ def listed(codes: npt.NDArray[np.unsignedinteger], designs: SetDesigns) -> pl.Se
 def values_of(codes: npt.NDArray[np.integer], labels: tuple[object, ...]) -> pl.Series:
     """The values at positions among labels: text as an enumeration, numbers as numbers."""
     if all(isinstance(label, str) for label in labels):
-        return enum_of(codes.astype(np.uint32), tuple(map(str, labels)))
+        return enum_of(codes if codes.dtype.kind == "u" else codes.astype(np.uint32), tuple(map(str, labels)))
     return pl.Series(labels).gather(pl.Series(codes.astype(np.uint32)))
 
 

@@ -28,9 +28,12 @@ LAST, LABELS, DESIGNS, STEPS, WAGER, RECENT = "last", "labels", "designs", "step
 PERSON, OWN, DESIGN, RELEASE, MARK, SLOT, ROW = "person", "own", "design", "release", "mark", "slot", "row"
 UNKNOWN = -1
 """In place of a true value that nobody told."""
+PART = 1 << 18
+"""So many sets get a part of their marks at a time."""
 REMEMBERED = 400_000
 """So many slots of sets of the last release are remembered where marks are enough for all else."""
 
+Ints32 = npt.NDArray[np.int32]
 Whole = TypeVar("Whole", bound=np.integer)
 
 
@@ -61,12 +64,12 @@ class Recent:
 class LastSets:
     """A row for everybody who was ever published."""
 
-    person: Ints
-    own: Ints
+    person: Ints32
+    own: Ints32
     """The true value, a position among `labels`, or `UNKNOWN`."""
-    design: Ints
+    design: Ints32
     """A position among `designs`."""
-    release: Ints
+    release: Ints32
     mark: Words
     slots: npt.NDArray[np.integer] | None
     """A row for each slot, positions among `labels`; None where marks are enough."""
@@ -84,15 +87,15 @@ class LastSets:
     def read(cls, state: Memory) -> LastSets:
         """What `tables` gave; before the first release, nothing."""
         if LAST not in state:
-            none, words = np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.uint64)
+            none, words = np.zeros(0, dtype=np.int32), np.zeros(0, dtype=np.uint64)
             return cls(none, none, none, none, words, None, words, words, (), np.zeros(FACTORS.size))
         last = state[LAST]
         slots = [last[name].to_numpy() for name in last.columns if name.startswith(SLOT)]
         return cls(
-            last[PERSON].to_numpy().astype(np.int64),
-            last[OWN].to_numpy().astype(np.int64) - 1,
-            last[DESIGN].to_numpy().astype(np.int64),
-            last[RELEASE].to_numpy().astype(np.int64),
+            last[PERSON].to_numpy().astype(np.int32),
+            last[OWN].to_numpy().astype(np.int32) - np.int32(1),
+            last[DESIGN].to_numpy().astype(np.int32),
+            last[RELEASE].to_numpy().astype(np.int32),
             last[MARK].to_numpy(),
             np.stack(slots) if slots else None,
             state[LABELS]["label"].to_numpy(),
@@ -137,12 +140,12 @@ class LastSets:
             WAGER: pl.DataFrame({"wealth": self.wealth}),
         }
 
-    def rows_of(self, people: Ints) -> Ints:
+    def rows_of(self, people: Ints) -> Ints32:
         """The row of each of these people; -1 for whoever is new."""
         size = int(max(people.max(initial=-1), self.person.max(initial=-1))) + 1
         row = np.full(size, -1, dtype=np.int32)
-        row[self.person] = np.arange(self.person.size)
-        return row[people].astype(np.int64)
+        row[self.person] = np.arange(self.person.size, dtype=np.int32)
+        return row[people]
 
     def with_labels(self, labels: Words, designs: Words) -> LastSets:
         """In the positions of these labels and designs; those that are no longer there come behind them."""
@@ -151,13 +154,13 @@ class LastSets:
         if self.labels.size == 0 or np.array_equal(place, np.arange(place.size)):
             own, slots, recent = self.own, self.slots, self.recent
         else:
-            own = np.append(place, UNKNOWN)[self.own]
+            own = np.append(place, UNKNOWN).astype(np.int32)[self.own]
             slots = None if self.slots is None else place[self.slots]
             recent = None if self.recent is None else replace(self.recent, slots=place[self.recent.slots])
-        design = there[self.design] if self.designs.size else self.design
+        design = there.astype(np.int32)[self.design] if self.designs.size else self.design
         return replace(self, own=own, design=design, slots=slots, labels=united, designs=every, recent=recent)
 
-    def old_sets(self, rows: Ints) -> tuple[Ints, npt.NDArray[np.integer]]:
+    def old_sets(self, rows: Ints32) -> tuple[Ints, npt.NDArray[np.integer]]:
         """Of some rows those whose set is remembered, some of them if there are many; and these sets."""
         if self.slots is not None:
             known = np.arange(min(rows.size, REMEMBERED // len(self.slots)))
@@ -171,10 +174,10 @@ class LastSets:
 
     def after(
         self,
-        row: Ints,
+        row: Ints32,
         people: Ints,
-        own: Ints | None,
-        design: Ints,
+        own: npt.NDArray[np.integer] | None,
+        design: npt.NDArray[np.integer],
         mark: Words,
         slots: npt.NDArray[np.integer] | None,
         step: Step,
@@ -185,10 +188,9 @@ class LastSets:
 
         `recent` has everybody's sets, to remember those of some.
         """
-        new = row < 0
-        place = row.copy()
-        place[new] = self.person.size + np.arange(np.count_nonzero(new))
-        count = self.person.size + int(np.count_nonzero(new))
+        new = np.flatnonzero(row < 0).astype(np.int32)
+        place, count = row.copy(), self.person.size + new.size
+        place[new] = np.arange(self.person.size, count, dtype=np.int32)
 
         def joined(before: npt.NDArray[Whole], now: npt.ArrayLike) -> npt.NDArray[Whole]:
             together: npt.NDArray[Whole] = np.empty(count, dtype=before.dtype)
@@ -214,11 +216,11 @@ class LastSets:
         )
 
 
-def _some(row: Ints, slots: npt.NDArray[np.integer]) -> Recent:
+def _some(row: Ints32, slots: npt.NDArray[np.integer]) -> Recent:
     """The sets of some people, from all parts of a release alike."""
     count = min(row.size, REMEMBERED // len(slots))
     chosen = np.arange(count) * row.size // max(count, 1)
-    return Recent(row[chosen], slots[:, chosen])
+    return Recent(row[chosen].astype(np.int64), slots[:, chosen])
 
 
 def _recent(table: pl.DataFrame) -> Recent:
@@ -250,7 +252,9 @@ def marks_of(columns: npt.NDArray[np.integer], labels: Words, *, ordered: bool) 
     mark = np.zeros(columns.shape[1], dtype=np.uint64)
     for slot, column in enumerate(columns):
         factor = np.uint64(_digest(slot.to_bytes(4, "little")) | 1 if ordered else 1)
-        mark += (labels * factor)[column]
+        numbers = labels * factor
+        for begin in range(0, mark.size, PART):
+            mark[begin : begin + PART] += numbers[column[begin : begin + PART]]
     return mark
 
 

@@ -10,18 +10,23 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from io import BytesIO
 from pathlib import Path
 from typing import BinaryIO, Literal
 
 import numpy as np
+import numpy.typing as npt
 import polars as pl
+from polars.io.plugins import register_io_source
 
 from reissue.errors import InternalError, SeriesDamaged, StorageError
 from reissue.ledger.durable import PRIVATE_FILE, PUBLIC_FILE, new_file, sha256_of, storage, storage_error, sync
 from reissue.ledger.footer import neutral
+from reissue.model.pieces import MadePieces, Pieces, Table, cut, whole
+
+Bools = npt.NDArray[np.bool_]
 
 ROWS_IN_A_GROUP = 1 << 18
 SMALL = 1 << 20
@@ -47,39 +52,88 @@ class FileFacts:
     size: int
 
 
-def write_public(frame: pl.DataFrame, path: Path) -> FileFacts:
+Occurring = Mapping[str, Bools]
+"""By the names of columns of labels, or of lists of them: which labels occur."""
+
+
+def write_public(table: Table, path: Path) -> FileFacts:
     """Write and sync a public file."""
-    dtypes = frame.dtypes
+    dtypes = table.schema.dtypes()
     nested = sum(dtype.is_nested() and not _is_plain_list(dtype) for dtype in dtypes)
     if nested:
         raise InternalError(f"{nested} public columns hold structures, or lists of lists")
-    lists = [column for column in frame if isinstance(column.dtype, pl.List)]
-    if lists:
-        # In a list, too, labels are an enumeration of those that occur. Other types of lists Parquet tells by itself.
-        frame = frame.with_columns(_list_of_those_that_occur(column) for column in lists)
-        return _write(frame.with_columns(_flat_labels(frame)), path, public=True)
-    if all(dtype in _TOLD or isinstance(dtype, pl.Enum) for dtype in dtypes):
-        # Polars takes an enumeration for a list of strings that is made already, and need not look at every cell.
-        coded = frame.with_columns(pl.col(pl.Enum).to_physical())
-        columns = {
-            column.name: _those_that_occur(dtype, column, codes) if isinstance(dtype, pl.Enum) else column
-            for dtype, column, codes in zip(dtypes, frame, coded, strict=True)
-        }
-        return _write(pl.DataFrame(columns), path, public=True)
-    plain = frame.with_columns(pl.col(pl.Enum, pl.Categorical).cast(pl.String))
-    return _write(plain, path, public=True, keep_types=True)
+    has_lists = any(isinstance(dtype, pl.List) for dtype in dtypes)
+    if not has_lists and not all(dtype in _TOLD or isinstance(dtype, pl.Enum) for dtype in dtypes):
+        plain = whole(table).with_columns(pl.col(pl.Enum, pl.Categorical).cast(pl.String))
+        return _write(plain, path, public=True, keep_types=True)
+    if isinstance(table, pl.DataFrame):
+        return _write(_with_those_that_occur(table, {}), path, public=True)
+    return _write(_pieces_with_those_that_occur(table), path, public=True)
 
 
 def _is_plain_list(dtype: pl.DataType) -> bool:
     return isinstance(dtype, pl.List) and (dtype.inner in _TOLD or isinstance(dtype.inner, pl.Enum))
 
 
-def _flat_labels(frame: pl.DataFrame) -> list[pl.Series]:
-    labels = [(column.dtype, column) for column in frame if isinstance(column.dtype, pl.Enum)]
-    return [_those_that_occur(dtype, column, column.to_physical()) for dtype, column in labels]
+def _that_occur(table: Pieces) -> Occurring:
+    """Which labels occur anywhere in a table."""
+    inner = {name: dtype.inner if isinstance(dtype, pl.List) else dtype for name, dtype in table.schema.items()}
+    found = {
+        name: np.zeros(dtype.categories.len(), dtype=np.bool_)
+        for name, dtype in inner.items()
+        if isinstance(dtype, pl.Enum)
+    }
+    for frame in table:
+        for name, occur in found.items():
+            column = frame[name]
+            labels = column.explode(empty_as_null=False) if isinstance(column.dtype, pl.List) else column
+            occur |= _occur(occur.size, labels.to_physical())
+    return found
 
 
-def _list_of_those_that_occur(column: pl.Series) -> pl.Series:
+def _pieces_with_those_that_occur(table: Pieces) -> Pieces:
+    """The same for a table that is not held, but for its lists.
+
+    Polars makes pages of lists by the size of the whole column that they are a part of, whatever part is written.
+    """
+    occurring = _that_occur(table)
+    lists = [name for name, dtype in table.schema.items() if isinstance(dtype, pl.List)]
+    held = {
+        name: pl.concat([_list_of_those_that_occur(frame[name], occurring.get(name)) for frame in table], rechunk=True)
+        for name in lists
+    }
+
+    def frames() -> Iterator[pl.DataFrame]:
+        begin = 0
+        for frame in table:
+            own = [column.slice(begin, frame.height) for column in held.values()]
+            flat = _with_those_that_occur(frame.drop(lists), occurring)
+            yield flat.with_columns(own).select(frame.columns)
+            begin += frame.height
+
+    return MadePieces(next(frames()).schema, table.height, frames)
+
+
+def _with_those_that_occur(frame: pl.DataFrame, occurring: Occurring) -> pl.DataFrame:
+    """With labels as enumerations of those that occur, in alphabetical order: in all, or else in this frame.
+
+    Polars takes an enumeration for a list of strings that is made already, and need not look at every cell. Other types
+    of lists Parquet tells by itself.
+    """
+    lists = [column for column in frame if isinstance(column.dtype, pl.List)]
+    if lists:
+        frame = frame.with_columns(_list_of_those_that_occur(column, occurring.get(column.name)) for column in lists)
+    coded = frame.with_columns(pl.col(pl.Enum).to_physical())
+    columns = {
+        column.name: _those_that_occur(column.dtype, column, codes, occurring.get(column.name))
+        if isinstance(column.dtype, pl.Enum)
+        else column
+        for column, codes in zip(frame, coded, strict=True)
+    }
+    return pl.DataFrame(columns)
+
+
+def _list_of_those_that_occur(column: pl.Series, occur: Bools | None) -> pl.Series:
     """A column of lists, labels in them as an enumeration of those that occur."""
     inner = column.dtype.inner  # type: ignore[attr-defined]
     if not isinstance(inner, pl.Enum):
@@ -89,7 +143,7 @@ def _list_of_those_that_occur(column: pl.Series) -> pl.Series:
     if not width:
         return column.cast(pl.List(pl.String))
     flat = column.filter(pl.Series(lengths > 0)).explode()
-    labels = _those_that_occur(inner, flat, flat.to_physical())
+    labels = _those_that_occur(inner, flat, flat.to_physical(), occur)
     if (lengths == width).all():
         return labels.reshape((lengths.size, width)).arr.to_list().alias(column.name)
     place = np.cumsum(lengths) - lengths
@@ -99,12 +153,17 @@ def _list_of_those_that_occur(column: pl.Series) -> pl.Series:
     return padded.reshape((lengths.size, width)).arr.to_list().list.drop_nulls().alias(column.name)
 
 
-def _those_that_occur(labels: pl.Enum, column: pl.Series, codes: pl.Series) -> pl.Series:
+def _occur(labels: int, codes: pl.Series) -> Bools:
+    """Which of so many labels occur."""
+    occur = np.zeros(labels, dtype=np.bool_)
+    occur[(codes.drop_nulls() if codes.has_nulls() else codes).to_numpy()] = True
+    return occur
+
+
+def _those_that_occur(labels: pl.Enum, column: pl.Series, codes: pl.Series, occur: Bools | None) -> pl.Series:
     """A column of labels with these codes, as an enumeration of those that occur, in alphabetical order."""
-    present = codes.is_not_null().to_numpy() if codes.has_nulls() else slice(None)
+    occur = _occur(labels.categories.len(), codes) if occur is None else occur
     places = codes.fill_null(0).to_numpy() if codes.has_nulls() else codes.to_numpy()
-    occur = np.zeros(labels.categories.len(), dtype=np.bool_)
-    occur[places[present]] = True
     names = labels.categories.to_list()
     known = sorted(np.flatnonzero(occur).tolist(), key=names.__getitem__)
     if known == list(range(len(names))):
@@ -117,9 +176,9 @@ def _those_that_occur(labels: pl.Enum, column: pl.Series, codes: pl.Series) -> p
     return fewer.set(codes.is_null(), None) if codes.has_nulls() else fewer
 
 
-def write_private(frame: pl.DataFrame, path: Path) -> FileFacts:
+def write_private(table: Table, path: Path) -> FileFacts:
     """Write and sync a private file."""
-    return _write(frame, path)
+    return _write(table, path)
 
 
 def write_pack(frames: Mapping[str, pl.DataFrame], path: Path) -> FileFacts:
@@ -171,15 +230,20 @@ def _unreadable(shown: str) -> SeriesDamaged:
     )
 
 
-def _write(frame: pl.DataFrame, path: Path, *, public: bool = False, keep_types: bool = False) -> FileFacts:
+def _write(table: Table, path: Path, *, public: bool = False, keep_types: bool = False) -> FileFacts:
     try:
         with new_file(path, PUBLIC_FILE if public else PRIVATE_FILE) as file:
             # Statistics let readers skip row groups; nobody asks private tables for less than all.
             compression: Literal["zstd", "lz4"] = "zstd" if public else "lz4"
             # Polars hands over a column in many small pieces, each of which goes through Python.
-            content = BytesIO() if frame.estimated_size() <= SMALL else file
-            frame.lazy().sink_parquet(
-                content, compression=compression, statistics=public, row_group_size=ROWS_IN_A_GROUP, engine="in-memory"
+            held = isinstance(table, pl.DataFrame)
+            content = BytesIO() if isinstance(table, pl.DataFrame) and table.estimated_size() <= SMALL else file
+            _lazy(table).sink_parquet(
+                content,
+                compression=compression,
+                statistics=public,
+                row_group_size=ROWS_IN_A_GROUP,
+                engine="in-memory" if held else "streaming",
             )
             if public:
                 content.flush()
@@ -189,6 +253,18 @@ def _write(frame: pl.DataFrame, path: Path, *, public: bool = False, keep_types:
     except pl.exceptions.PolarsError as error:
         raise _unwritten(error, path) from None  # polars may quote data in its messages
     return FileFacts(sha256_of(path), path.stat().st_size)
+
+
+def _lazy(table: Table) -> pl.LazyFrame:
+    """A table as polars writes it: one that is not held row group by row group, each of one piece, which gives the
+    same bytes."""
+    if isinstance(table, pl.DataFrame):
+        return table.lazy()
+
+    def groups(*_: object) -> Iterator[pl.DataFrame]:
+        return (group.rechunk() for group in cut(table, ROWS_IN_A_GROUP))
+
+    return register_io_source(groups, schema=table.schema)
 
 
 def _unwritten(error: pl.exceptions.PolarsError, path: Path) -> StorageError:

@@ -81,6 +81,21 @@ class Slices:
         return f"Slices({self.height:,} rows, {self.rows:,} at a time)"
 
 
+ROWS = 1 << 18
+"""A table of more rows is made so many at a time."""
+
+
+def made(height: int, make: Callable[[slice], pl.DataFrame]) -> Table:
+    """A table that is made of some of its rows at a time when it is gone through; a small one is made at once."""
+    if height <= ROWS:
+        return make(slice(0, height))
+
+    def frames() -> Iterator[pl.DataFrame]:
+        return (make(slice(begin, min(begin + ROWS, height))) for begin in range(0, height, ROWS))
+
+    return MadePieces(make(slice(0, 0)).schema, height, frames)
+
+
 def whole(table: Table) -> pl.DataFrame:
     """All of a table in one frame."""
     if isinstance(table, pl.DataFrame):

@@ -19,8 +19,9 @@ import polars as pl
 
 from reissue.arrays.types import Floats, Ints, Words
 from reissue.model.memory import Memory, Remembered
+from reissue.model.pieces import made
 from reissue.model.record_design import RecordDesign
-from reissue.model.sets import SetDesigns
+from reissue.model.sets import Numbers, SetDesigns
 from reissue.model.snapshot import smallest_unsigned
 from reissue.reasoning.alternatives.tail_bounds import FACTORS
 
@@ -64,12 +65,12 @@ class Recent:
 class LastSets:
     """A row for everybody who was ever published."""
 
-    person: Ints32
-    own: Ints32
+    person: Numbers
+    own: Numbers
     """The true value, a position among `labels`, or `UNKNOWN`."""
-    design: Ints32
+    design: Numbers
     """A position among `designs`."""
-    release: Ints32
+    release: Numbers
     mark: Words
     slots: npt.NDArray[np.integer] | None
     """A row for each slot, positions among `labels`; None where marks are enough."""
@@ -107,24 +108,28 @@ class LastSets:
 
     def tables(self) -> Remembered:
         """What to remember."""
-        narrow = smallest_unsigned(self.labels.size + 1)
-        slots = {} if self.slots is None else {f"{SLOT}_{at}": row.astype(narrow) for at, row in enumerate(self.slots)}
+        narrow, of_designs = smallest_unsigned(self.labels.size + 1), smallest_unsigned(self.designs.size)
+
+        def last(rows: slice) -> pl.DataFrame:
+            columns = {
+                PERSON: self.person[rows].astype(np.uint32),
+                OWN: (self.own[rows].astype(np.int64) + 1).astype(narrow),
+                DESIGN: self.design[rows].astype(of_designs),
+                RELEASE: self.release[rows].astype(np.uint32),
+                MARK: self.mark[rows],
+            }
+            slots = () if self.slots is None else self.slots
+            return pl.DataFrame(
+                {**columns, **{f"{SLOT}_{at}": row[rows].astype(narrow) for at, row in enumerate(slots)}}
+            )
+
         recent = {}
         if self.recent is not None:
             columns = {f"{SLOT}_{at}": one.astype(narrow) for at, one in enumerate(self.recent.slots)}
             recent[RECENT] = pl.DataFrame({ROW: self.recent.row.astype(np.uint32), **columns})
         return {
             **recent,
-            LAST: pl.DataFrame(
-                {
-                    PERSON: self.person.astype(np.uint32),
-                    OWN: (self.own + 1).astype(narrow),
-                    DESIGN: self.design.astype(smallest_unsigned(self.designs.size)),
-                    RELEASE: self.release.astype(np.uint32),
-                    MARK: self.mark,
-                    **slots,
-                }
-            ),
+            LAST: made(self.person.size, last),
             LABELS: pl.DataFrame({"label": self.labels}),
             DESIGNS: pl.DataFrame({DESIGN: self.designs}),
             STEPS: pl.DataFrame(
@@ -192,7 +197,9 @@ class LastSets:
         place, count = row.copy(), self.person.size + new.size
         place[new] = np.arange(self.person.size, count, dtype=np.int32)
 
-        def joined(before: npt.NDArray[Whole], now: npt.ArrayLike) -> npt.NDArray[Whole]:
+        def joined(before: npt.NDArray[Whole], now: npt.NDArray[Any]) -> npt.NDArray[Whole]:
+            if not before.size:
+                return now  # there is nobody else, and everybody stands in their own row
             together: npt.NDArray[Whole] = np.empty(count, dtype=before.dtype)
             together[: before.size] = before
             together[place] = now
@@ -203,9 +210,9 @@ class LastSets:
             slots = np.stack([joined(one.astype(np.int64), now) for one, now in zip(before, slots, strict=True)])
         return LastSets(
             joined(self.person, people),
-            joined(self.own, UNKNOWN if own is None else own),
+            joined(self.own, np.broadcast_to(np.int32(UNKNOWN), row.shape) if own is None else own),
             joined(self.design, design),
-            joined(self.release, step.number),
+            joined(self.release, np.broadcast_to(np.int32(step.number), row.shape)),
             joined(self.mark, mark),
             slots,
             self.labels,

@@ -328,8 +328,9 @@ class Alternatives(Method):
         held = {MOVED if book.designs.linked else CHANGED: np.flatnonzero(withheld)} if withheld.any() else {}
         notes = (*self._notes(book, sets), *drawing.change_notes(known, delta.since))
         grouping = Grouping(group, count, held_back=held, sets=sets, notes=notes)
-        kept = known.after(people, sets.own[shown], sets.design[shown], delta.since + 1, sets.codes[shown])
-        return grouping, {BOOK: book.frame(), SETS: kept.frame(len(book.designs.labels)), **cut}
+        release = np.broadcast_to(np.uint32(delta.since + 1), people.shape)
+        kept = known.after(KeptSets(people, sets.own[shown], sets.design[shown], release, sets.codes[shown]))
+        return grouping, {BOOK: book.frame(), SETS: kept, **cut}
 
     def _grouped(
         self, snapshot: Snapshot, shown: Ints | slice, memory: Memory

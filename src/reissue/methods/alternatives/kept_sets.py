@@ -16,6 +16,7 @@ import polars as pl
 from reissue.arrays.dense import ascending
 from reissue.arrays.types import Bools, Ints
 from reissue.model.memory import Memory
+from reissue.model.pieces import Table, made
 from reissue.model.sets import Numbers, SetCodes
 from reissue.model.snapshot import smallest_unsigned
 
@@ -74,35 +75,38 @@ class KeptSets:
         row = place[people]
         return row >= 0, np.maximum(row, 0)
 
-    def after(self, people: Ints, value: Numbers, design: Numbers, release: int, codes: SetCodes) -> KeptSets:
-        """With what people have after a release."""
-        size = int(max(people.max(initial=0), self.person.max(initial=0))) + 1
+    def after(self, now: KeptSets) -> Table:
+        """As it is kept, with what people have now after a release, who may come in any order."""
+        size = int(max(now.person.max(initial=0), self.person.max(initial=0))) + 1
         present = np.zeros(size, dtype=np.bool_)
-        present[people] = True
+        present[now.person] = True
         absent = np.flatnonzero(~present[self.person])
-        order = ascending(np.concatenate([self.person[absent], people.astype(np.uint32)]).astype(np.int64))
+        people = np.concatenate([self.person[absent], now.person]) if absent.size else now.person
+        order = ascending(people.astype(np.int64, copy=False)).astype(np.uint32)
 
-        def joined(before: npt.NDArray[Whole], now: Numbers) -> npt.NDArray[Whole]:
-            every = now.astype(before.dtype, copy=False)
-            return (np.concatenate([before[absent], every]) if absent.size else every)[order]
+        def frame(rows: slice) -> pl.DataFrame:
+            chosen = order[rows].astype(np.int64) - absent.size
+            stays = chosen < 0
+            old = absent[chosen[stays]]
 
-        return KeptSets(
-            joined(self.person, people),
-            joined(self.value, value),
-            joined(self.design, design),
-            joined(self.release, np.full(people.size, release)),
-            joined(self.codes, codes),
-        )
+            def cells(before: Numbers, after: Numbers, dtype: type[Whole]) -> npt.NDArray[Whole]:
+                found = np.empty(chosen.size, dtype=dtype)
+                found[~stays] = after[chosen[~stays]]
+                found[stays] = before[old]
+                return found
 
-    def frame(self, labels: int) -> pl.DataFrame:
-        """As it is kept."""
-        narrow = smallest_unsigned(labels)
-        return pl.DataFrame(
-            {
-                PERSON: self.person,
-                VALUE: self.value.astype(narrow, copy=False),
-                DESIGN: self.design,
-                RELEASE: self.release,
-                **{f"{SLOT}_{at}": np.ascontiguousarray(self.codes[:, at]) for at in range(self.codes.shape[1])},
-            }
-        )
+            narrow = now.codes.dtype.type
+            return pl.DataFrame(
+                {
+                    PERSON: cells(self.person, now.person, np.uint32),
+                    VALUE: cells(self.value, now.value, narrow),
+                    DESIGN: cells(self.design, now.design, np.uint16),
+                    RELEASE: cells(self.release, now.release, np.uint32),
+                    **{
+                        f"{SLOT}_{at}": cells(self.codes[:, at], now.codes[:, at], narrow)
+                        for at in range(now.codes.shape[1])
+                    },
+                }
+            )
+
+        return made(order.size, frame)

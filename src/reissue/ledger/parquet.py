@@ -27,6 +27,7 @@ from reissue.ledger.footer import neutral
 from reissue.model.pieces import MadePieces, Pieces, Table, cut, whole
 
 Bools = npt.NDArray[np.bool_]
+Ints = npt.NDArray[np.int64]
 
 ROWS_IN_A_GROUP = 1 << 18
 SMALL = 1 << 20
@@ -75,43 +76,78 @@ def _is_plain_list(dtype: pl.DataType) -> bool:
     return isinstance(dtype, pl.List) and (dtype.inner in _TOLD or isinstance(dtype.inner, pl.Enum))
 
 
-def _that_occur(table: Pieces) -> Occurring:
-    """Which labels occur anywhere in a table."""
-    inner = {name: dtype.inner if isinstance(dtype, pl.List) else dtype for name, dtype in table.schema.items()}
-    found = {
-        name: np.zeros(dtype.categories.len(), dtype=np.bool_)
-        for name, dtype in inner.items()
-        if isinstance(dtype, pl.Enum)
-    }
-    for frame in table:
-        for name, occur in found.items():
-            column = frame[name]
-            labels = column.explode(empty_as_null=False) if isinstance(column.dtype, pl.List) else column
-            occur |= _occur(occur.size, labels.to_physical())
-    return found
-
-
 def _pieces_with_those_that_occur(table: Pieces) -> Pieces:
     """The same for a table that is not held, but for its lists.
 
     Polars makes pages of lists by the size of the whole column that they are a part of, whatever part is written.
     """
-    occurring = _that_occur(table)
-    lists = [name for name, dtype in table.schema.items() if isinstance(dtype, pl.List)]
-    held = {
-        name: pl.concat([_list_of_those_that_occur(frame[name], occurring.get(name)) for frame in table], rechunk=True)
-        for name in lists
+    inner = {name: dtype.inner if isinstance(dtype, pl.List) else dtype for name, dtype in table.schema.items()}
+    known = getattr(table, "every_label", False)
+    occurring: dict[str, Bools] = {
+        name: np.full(dtype.categories.len(), known) for name, dtype in inner.items() if isinstance(dtype, pl.Enum)
     }
+    lists = {name: _Lists(name, table.height) for name, dtype in table.schema.items() if isinstance(dtype, pl.List)}
+    for frame in () if known and not lists else table:
+        for name, occur in occurring.items():
+            labels = frame[name].explode(empty_as_null=False) if name in lists else frame[name]
+            occur |= _occur(occur.size, labels.to_physical())
+        for name, held in lists.items():
+            held.add(frame[name])
+    whole_lists = {name: held.whole(occurring.get(name)) for name, held in lists.items()}
+    del lists
 
     def frames() -> Iterator[pl.DataFrame]:
         begin = 0
         for frame in table:
-            own = [column.slice(begin, frame.height) for column in held.values()]
-            flat = _with_those_that_occur(frame.drop(lists), occurring)
+            own = [column.slice(begin, frame.height) for column in whole_lists.values()]
+            flat = _with_those_that_occur(frame.drop(whole_lists), occurring)
             yield flat.with_columns(own).select(frame.columns)
             begin += frame.height
 
     return MadePieces(next(frames()).schema, table.height, frames)
+
+
+class _Lists:
+    """A column of lists that is put together; where all are as long, of codes alone, which take least room."""
+
+    def __init__(self, name: str, height: int) -> None:
+        self._name, self._height, self._at = name, height, 0
+        self._parts: list[pl.Series] = []
+        self._codes: npt.NDArray[np.unsignedinteger] | None = None
+        self._inner: pl.DataType | None = None
+
+    def add(self, column: pl.Series) -> None:
+        """Take the lists of the next rows."""
+        lengths, inner = column.list.len().to_numpy(), column.dtype.inner  # type: ignore[attr-defined]
+        width = int(lengths.max(initial=0)) if self._codes is None else self._codes.shape[1]
+        if self._parts or not width or not isinstance(inner, pl.Enum) or (lengths != width).any():
+            self._parts.append(column)
+            return
+        codes = column.explode().to_physical().to_numpy().reshape(lengths.size, width)
+        if self._codes is None:
+            self._codes, self._inner = np.empty((self._height, width), dtype=codes.dtype), inner
+        self._codes[self._at : self._at + lengths.size] = codes
+        self._at += lengths.size
+
+    def whole(self, occur: Bools | None) -> pl.Series:
+        """All lists in one piece, labels in them as an enumeration of those that occur."""
+        if self._codes is None or not isinstance(self._inner, pl.Enum):
+            return _list_of_those_that_occur(pl.concat(self._parts, rechunk=True), occur)
+        codes, self._codes = self._codes[: self._at], None
+        if self._parts:
+            begun = _lists(self._name, codes, self._inner)
+            return _list_of_those_that_occur(pl.concat([begun, *self._parts], rechunk=True), occur)
+        known, recoded = _known(self._inner, np.ones(0, dtype=np.bool_) if occur is None else occur)
+        for begin in range(0, len(codes), ROWS_IN_A_GROUP):
+            part = codes[begin : begin + ROWS_IN_A_GROUP]
+            part[:] = recoded[part]
+        return _lists(self._name, codes, known)
+
+
+def _lists(name: str, codes: npt.NDArray[np.unsignedinteger], labels: pl.Enum) -> pl.Series:
+    """Lists of labels, all as long as a row of codes."""
+    flat = pl.Series(name, codes.ravel()).cat.to(labels)
+    return flat.reshape(codes.shape).arr.to_list().alias(name)
 
 
 def _with_those_that_occur(frame: pl.DataFrame, occurring: Occurring) -> pl.DataFrame:
@@ -163,17 +199,23 @@ def _occur(labels: int, codes: pl.Series) -> Bools:
 def _those_that_occur(labels: pl.Enum, column: pl.Series, codes: pl.Series, occur: Bools | None) -> pl.Series:
     """A column of labels with these codes, as an enumeration of those that occur, in alphabetical order."""
     occur = _occur(labels.categories.len(), codes) if occur is None else occur
+    known, recoded = _known(labels, occur)
+    if known == labels:
+        return column.rechunk()
+    if not known.categories.len():
+        return pl.repeat(None, codes.len(), dtype=known, eager=True)
     places = codes.fill_null(0).to_numpy() if codes.has_nulls() else codes.to_numpy()
+    fewer = pl.Series(codes.name, recoded.astype(places.dtype)[places]).cat.to(known)
+    return fewer.set(codes.is_null(), None) if codes.has_nulls() else fewer
+
+
+def _known(labels: pl.Enum, occur: Bools) -> tuple[pl.Enum, Ints]:
+    """The labels that occur, in alphabetical order, and for each label its place among them."""
     names = labels.categories.to_list()
     known = sorted(np.flatnonzero(occur).tolist(), key=names.__getitem__)
-    if known == list(range(len(names))):
-        return column.rechunk()
-    recoded = np.zeros(occur.size, dtype=places.dtype)
+    recoded = np.zeros(occur.size, dtype=np.int64)
     recoded[known] = np.arange(len(known))
-    if not known:
-        return pl.repeat(None, codes.len(), dtype=pl.Enum([]), eager=True)
-    fewer = pl.Series(codes.name, recoded[places]).cat.to(pl.Enum([names[code] for code in known]))
-    return fewer.set(codes.is_null(), None) if codes.has_nulls() else fewer
+    return pl.Enum([names[code] for code in known]), recoded
 
 
 def write_private(table: Table, path: Path) -> FileFacts:

@@ -59,7 +59,7 @@ class Prefixed(Mapping[str, "pl.DataFrame"]):
         return sum(1 for _ in self)
 
 
-Writers = Mapping[str, Callable[[], "pl.DataFrame"]]
+Writers = Mapping[str, Callable[[], "Table"]]
 """Tables by name, each made when it has to be written."""
 
 

@@ -101,7 +101,8 @@ def generalise(snapshot: Snapshot, grouping: Grouping, number: int = 1, *, class
         view = renumbered.view(snapshot.people, number, region, own)
     else:
         view = renumbered.view(snapshot.people, number, region, registered=people)
-    return Recoded({"table": pieces.made(group.size, table)}, (people.group + 1).astype(np.uint32), view)
+    tables = {"table": pieces.made(group.size, table, every_label=True)}
+    return Recoded(tables, (people.group + 1).astype(np.uint32), view)
 
 
 def region_columns(snapshot: Snapshot, grouping: Grouping) -> list[_GroupColumn]:
@@ -161,7 +162,10 @@ def anatomise(snapshot: Snapshot, grouping: Grouping, number: int = 1, *, classe
         counts = pl.Series("count", renumbered.counts[rows].astype(np.uint32))
         return decoded([pl.Series("group", run_group[rows]), values.to_decode(rows), counts])
 
-    tables = {"quasi": pieces.made(order.size, quasi), "sensitive": pieces.made(run_group.size, sensitive)}
+    tables = {
+        "quasi": pieces.made(order.size, quasi, every_label=True),
+        "sensitive": pieces.made(run_group.size, sensitive, every_label=True),
+    }
     view = renumbered.view(snapshot.people, number, None, _classes(snapshot) if classes else None)
     return Recoded(tables, public, view)
 

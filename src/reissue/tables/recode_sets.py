@@ -117,10 +117,12 @@ def _order(keys: list[npt.NDArray[np.integer]]) -> npt.NDArray[np.uint32]:
         one = one * np.uint64(size) + key.astype(np.uint64)
         possible *= size
     packed.append(one)
+    del one
     if len(packed) == 1:
         return np.argsort(packed[0], kind="stable").astype(np.uint32)
-    frame = pl.DataFrame([pl.Series(str(place), key) for place, key in enumerate(packed)])
-    return frame.select(pl.arg_sort_by(frame.columns)).to_series().to_numpy().astype(np.uint32, copy=False)
+    names = [str(place) for place in range(len(packed))]
+    frame = pl.DataFrame([pl.Series(name, packed.pop(0)) for name in names])
+    return frame.select(pl.arg_sort_by(names)).to_series().to_numpy().astype(np.uint32, copy=False)
 
 
 def listed(codes: npt.NDArray[np.unsignedinteger], designs: SetDesigns) -> pl.Series:

@@ -533,7 +533,7 @@ def _in_several_rows(people: Ints) -> int:
 
 def _columns(release: PublishedSets, labels: int) -> npt.NDArray[np.integer]:
     """A row for each slot: positions among the labels of the design, or their number for what is none of them."""
-    codes = np.ascontiguousarray(release.codes.T)
+    codes = release.codes.T
     if np.array_equal(release.values, np.arange(labels)) and int(codes.max(initial=0)) < labels:
         return codes
     place = np.full(int(max(release.values.max(initial=0), codes.max(initial=0))) + 1, labels, dtype=np.int64)

@@ -257,11 +257,12 @@ def digests_of(designs: SetDesigns, labels: Words) -> Words:
 def marks_of(columns: npt.NDArray[np.integer], labels: Words, *, ordered: bool) -> Words:
     """The mark of each set, given as a row for each slot; `ordered`: another order is another set."""
     mark = np.zeros(columns.shape[1], dtype=np.uint64)
-    for slot, column in enumerate(columns):
-        factor = np.uint64(_digest(slot.to_bytes(4, "little")) | 1 if ordered else 1)
-        numbers = labels * factor
-        for begin in range(0, mark.size, PART):
-            mark[begin : begin + PART] += numbers[column[begin : begin + PART]]
+    factors = [np.uint64(_digest(slot.to_bytes(4, "little")) | 1 if ordered else 1) for slot in range(len(columns))]
+    numbers = [labels * factor for factor in factors]
+    for begin in range(0, mark.size, PART):
+        part = slice(begin, begin + PART)
+        for own, column in zip(numbers, columns, strict=True):
+            mark[part] += own[column[part]]
     return mark
 
 

@@ -86,26 +86,24 @@ class KeptSets:
 
         def frame(rows: slice) -> pl.DataFrame:
             chosen = order[rows].astype(np.int64) - absent.size
-            stays = chosen < 0
+            stays = np.flatnonzero(chosen < 0)
             old = absent[chosen[stays]]
+            chosen[stays] = 0
 
             def cells(before: Numbers, after: Numbers, dtype: type[Whole]) -> npt.NDArray[Whole]:
-                found = np.empty(chosen.size, dtype=dtype)
-                found[~stays] = after[chosen[~stays]]
+                found = after[chosen].astype(dtype, copy=False)
                 found[stays] = before[old]
                 return found
 
             narrow = now.codes.dtype.type
+            codes = cells(self.codes, now.codes, narrow).T
             return pl.DataFrame(
                 {
                     PERSON: cells(self.person, now.person, np.uint32),
                     VALUE: cells(self.value, now.value, narrow),
                     DESIGN: cells(self.design, now.design, np.uint16),
                     RELEASE: cells(self.release, now.release, np.uint32),
-                    **{
-                        f"{SLOT}_{at}": cells(self.codes[:, at], now.codes[:, at], narrow)
-                        for at in range(now.codes.shape[1])
-                    },
+                    **{f"{SLOT}_{at}": np.ascontiguousarray(slot) for at, slot in enumerate(codes)},
                 }
             )
 

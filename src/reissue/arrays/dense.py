@@ -17,8 +17,13 @@ AT_ONCE = 1 << 18
 """So many numbers are counted at a time."""
 
 
-def ascending(numbers: Ints) -> Ints:
+def ascending(numbers: npt.NDArray[np.integer]) -> Ints:
     """The positions of numbers in ascending order; of a number that occurs twice one position is lost."""
+    return narrow_ascending(numbers).astype(np.int64, copy=False)
+
+
+def narrow_ascending(numbers: npt.NDArray[np.integer]) -> npt.NDArray[np.integer]:
+    """The same in half the room, where numbers are dense."""
     if not numbers.size:
         return np.empty(0, dtype=np.int64)
     lowest, highest = int(numbers.min()), int(numbers.max())
@@ -29,8 +34,11 @@ def ascending(numbers: Ints) -> Ints:
         order = np.argsort(numbers, kind="stable")
         return order[np.diff(numbers[order], append=highest + 1) > 0]
     table = np.full(highest - lowest + 1, -1, dtype=np.int32)
-    table[numbers - lowest] = np.arange(numbers.size, dtype=np.int32)
-    return table.compress(table >= 0).astype(np.int64)
+    for begin in range(0, numbers.size, AT_ONCE):
+        part = numbers[begin : begin + AT_ONCE]
+        table[part - lowest] = np.arange(begin, begin + part.size, dtype=np.int32)
+    held = table >= 0
+    return table if held.all() else table.compress(held)
 
 
 def often(numbers: npt.NDArray[np.integer], size: int) -> Ints:

@@ -88,15 +88,15 @@ class LastSets:
     def read(cls, state: Memory) -> LastSets:
         """What `tables` gave; before the first release, nothing."""
         if LAST not in state:
-            none, words = np.zeros(0, dtype=np.int32), np.zeros(0, dtype=np.uint64)
+            none, words = np.zeros(0, dtype=np.uint32), np.zeros(0, dtype=np.uint64)
             return cls(none, none, none, none, words, None, words, words, (), np.zeros(FACTORS.size))
         last = state[LAST]
         slots = [last[name].to_numpy() for name in last.columns if name.startswith(SLOT)]
         return cls(
-            last[PERSON].to_numpy().astype(np.int32),
-            last[OWN].to_numpy().astype(np.int32) - np.int32(1),
-            last[DESIGN].to_numpy().astype(np.int32),
-            last[RELEASE].to_numpy().astype(np.int32),
+            last[PERSON].to_numpy(),
+            _signed(last[OWN].to_numpy(), state[LABELS].height) - 1,
+            last[DESIGN].to_numpy(),
+            last[RELEASE].to_numpy(),
             last[MARK].to_numpy(),
             np.stack(slots) if slots else None,
             state[LABELS]["label"].to_numpy(),
@@ -147,7 +147,7 @@ class LastSets:
 
     def rows_of(self, people: Ints) -> Ints32:
         """The row of each of these people; -1 for whoever is new."""
-        size = int(max(people.max(initial=-1), self.person.max(initial=-1))) + 1
+        size = int(max(people.max(initial=0), self.person.max(initial=0))) + 1
         row = np.full(size, -1, dtype=np.int32)
         row[self.person] = np.arange(self.person.size, dtype=np.int32)
         return row[people]
@@ -159,11 +159,13 @@ class LastSets:
         if self.labels.size == 0 or np.array_equal(place, np.arange(place.size)):
             own, slots, recent = self.own, self.slots, self.recent
         else:
-            own = np.append(place, UNKNOWN).astype(np.int32)[self.own]
+            own = _signed(np.append(place, UNKNOWN), united.size)[self.own]
             slots = None if self.slots is None else place[self.slots]
             recent = None if self.recent is None else replace(self.recent, slots=place[self.recent.slots])
-        design = there.astype(np.int32)[self.design] if self.designs.size else self.design
-        return replace(self, own=own, design=design, slots=slots, labels=united, designs=every, recent=recent)
+        design = there.astype(smallest_unsigned(every.size))[self.design] if self.designs.size else self.design
+        return replace(
+            self, own=_signed(own, united.size), design=design, slots=slots, labels=united, designs=every, recent=recent
+        )
 
     def old_sets(self, rows: Ints32) -> tuple[Ints, npt.NDArray[np.integer]]:
         """Of some rows those whose set is remembered, some of them if there are many; and these sets."""
@@ -264,6 +266,11 @@ def marks_of(columns: npt.NDArray[np.integer], labels: Words, *, ordered: bool) 
         for own, column in zip(numbers, columns, strict=True):
             mark[part] += own[column[part]]
     return mark
+
+
+def _signed(numbers: npt.NDArray[np.integer], labels: int) -> npt.NDArray[np.signedinteger]:
+    """Numbers of so many labels, or `UNKNOWN`, in little room."""
+    return numbers.astype(np.int16 if labels < 2**15 else np.int32, copy=False)
 
 
 def _digest(text: bytes) -> int:

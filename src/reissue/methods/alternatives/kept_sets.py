@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from reissue.arrays.dense import ascending
+from reissue.arrays.dense import narrow_ascending
 from reissue.arrays.types import Bools, Ints
 from reissue.model.memory import Memory
 from reissue.model.pieces import Table, made
@@ -82,7 +82,7 @@ class KeptSets:
         present[now.person] = True
         absent = np.flatnonzero(~present[self.person])
         people = np.concatenate([self.person[absent], now.person]) if absent.size else now.person
-        order = ascending(people.astype(np.int64, copy=False)).astype(np.uint32)
+        order = narrow_ascending(people)
 
         def frame(rows: slice) -> pl.DataFrame:
             chosen = order[rows].astype(np.int64) - absent.size

@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from reissue.arrays.dense import ascending
+from reissue.arrays.dense import narrow_ascending
 from reissue.arrays.types import Ints
 from reissue.model.domain import GROUP, PERSON
 from reissue.publishing.checking.allowing import Failed
@@ -39,10 +39,10 @@ def state_of(rows: pl.DataFrame, facts: pl.DataFrame | None = None, extinct: pl.
     return found.hexdigest()
 
 
-def _order(part: str, frame: pl.DataFrame) -> Ints:
+def _order(part: str, frame: pl.DataFrame) -> npt.NDArray[np.integer]:
     """The places of the rows by person; of somebody's several values, by value."""
     if part == "rows":
-        return ascending(frame[PERSON].to_numpy())
+        return narrow_ascending(frame[PERSON].to_numpy())
     every = slice(None)
     return np.lexsort(tuple(_told(column).numbers(every) for column in frame))
 
@@ -55,7 +55,7 @@ class _Told:
     of_labels: Ints | None = None
     """The number of each label, where cells are places of labels."""
 
-    def numbers(self, rows: Ints | slice) -> Ints:
+    def numbers(self, rows: npt.NDArray[np.integer] | slice) -> Ints:
         """The numbers of some rows."""
         cells = self.cells[rows]
         if self.of_labels is not None:

@@ -67,12 +67,12 @@ def peak_of(work: Callable[[], object]) -> dict[str, int]:
     # A process inherits the highest figure of the one that started it, in what getrusage tells. The
     # kernel's own mark can be set back to what is in use now.
     RESET_PEAK.write_text("5")
-    before = _bytes_of("VmRSS")
+    before = bytes_of("VmRSS")
     work()
-    return {"before": before, "peak": _bytes_of("VmHWM")}
+    return {"before": before, "peak": bytes_of("VmHWM")}
 
 
-def _bytes_of(line: str) -> int:
+def bytes_of(line: str) -> int:
     """One line of the process's status; the system gives kibibytes."""
     found = next(text for text in STATUS.read_text().splitlines() if text.startswith(f"{line}:"))
     return int(found.split()[1]) * 1024

@@ -7,6 +7,7 @@ import resource
 import subprocess
 import sys
 from datetime import date, datetime, timedelta
+from functools import partial
 from itertools import pairwise
 from pathlib import Path
 from zoneinfo import ZoneInfo
@@ -21,8 +22,10 @@ from polars.testing import assert_frame_equal
 from profiles import examples
 
 from reissue.errors import InternalError, SeriesDamaged, StorageError
+from reissue.ledger import parquet
 from reissue.ledger.footer import neutral
 from reissue.ledger.parquet import ROWS_IN_A_GROUP, unpacked, write_pack, write_private, write_public
+from reissue.model.pieces import MadePieces, Table
 
 FRAME = pl.DataFrame(
     {
@@ -35,7 +38,7 @@ FRAME = pl.DataFrame(
 )
 
 
-def written(frame: pl.DataFrame, path: Path, write: object = write_public) -> bytes:
+def written(frame: Table, path: Path, write: object = write_public) -> bytes:
     path.unlink(missing_ok=True)
     facts = write(frame, path)  # type: ignore[operator]
     assert facts.size == path.stat().st_size
@@ -62,6 +65,26 @@ def test_the_same_frame_gives_the_same_bytes(tmp_path: Path, write: object) -> N
     assert written(shuffled, tmp_path / "d.parquet", write) == once
     flagged = frame.with_columns(pl.col("number").set_sorted())
     assert written(flagged, tmp_path / "e.parquet", write) == once
+
+
+@pytest.mark.parametrize("write", [write_public, write_private])
+def test_a_table_that_is_made_piece_by_piece_gives_the_same_bytes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, write: object
+) -> None:
+    monkeypatch.setattr(parquet, "ROWS_IN_A_GROUP", 1000)
+    rows, labels = 3_300, pl.Enum(["zebra", "nobody", "cat", "ant", "bee"])
+    number = pl.int_range(rows, eager=True)
+    label = pl.Series([["zebra", "cat", "bee", None][at % 4] for at in range(rows)], dtype=labels)
+    late = pl.Series(["ant" if at > 3_000 else "cat" for at in range(rows)], dtype=labels)
+    three = pl.Series([["cat", "bee", "zebra"] if at % 5 else ["cat", "ant", "bee"] for at in range(rows)])
+    uneven = pl.Series([["bee"] * (at % 3 + (at > 2_000)) for at in range(rows)])
+    lists = [one.cast(pl.List(labels)).alias(name) for name, one in (("three", three), ("uneven", uneven))]
+    frame = pl.DataFrame([number.alias("n"), (number * 0.37).alias("x"), label.alias("label"), late.alias("late")])
+    for table in (frame, frame.with_columns(lists), frame.with_columns(lists[0]), frame.with_columns(three.alias("t"))):
+        held = written(table, tmp_path / "held.parquet", write)
+        for size in (400, 1000, 3_000, rows):
+            made = MadePieces(table.schema, rows, partial(table.iter_slices, size))
+            assert written(made, tmp_path / "made.parquet", write) == held
 
 
 @pytest.mark.parametrize("threads", ["1", "5"])

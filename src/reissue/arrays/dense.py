@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import numpy.typing as npt
 
 from reissue.arrays.types import Ints, Words
 
@@ -12,8 +13,17 @@ HALF = 2**31
 """Numbers from here on, where made-up members have theirs, are dense by themselves."""
 
 
-def ascending(numbers: Ints) -> Ints:
+AT_ONCE = 1 << 18
+"""So many numbers are counted at a time."""
+
+
+def ascending(numbers: npt.NDArray[np.integer]) -> Ints:
     """The positions of numbers in ascending order; of a number that occurs twice one position is lost."""
+    return narrow_ascending(numbers).astype(np.int64, copy=False)
+
+
+def narrow_ascending(numbers: npt.NDArray[np.integer]) -> npt.NDArray[np.integer]:
+    """The same in half the room, where numbers are dense."""
     if not numbers.size:
         return np.empty(0, dtype=np.int64)
     lowest, highest = int(numbers.min()), int(numbers.max())
@@ -24,8 +34,22 @@ def ascending(numbers: Ints) -> Ints:
         order = np.argsort(numbers, kind="stable")
         return order[np.diff(numbers[order], append=highest + 1) > 0]
     table = np.full(highest - lowest + 1, -1, dtype=np.int32)
-    table[numbers - lowest] = np.arange(numbers.size, dtype=np.int32)
-    return table.compress(table >= 0).astype(np.int64)
+    for begin in range(0, numbers.size, AT_ONCE):
+        part = numbers[begin : begin + AT_ONCE]
+        table[part - lowest] = np.arange(begin, begin + part.size, dtype=np.int32)
+    held = table >= 0
+    return table if held.all() else table.compress(held)
+
+
+def often(numbers: npt.NDArray[np.integer], size: int) -> Ints:
+    """How often each number from 0 to size - 1 occurs; part by part, as NumPy makes wide numbers of narrow ones."""
+    if numbers.size <= AT_ONCE:
+        return np.bincount(numbers, minlength=size).astype(np.int64, copy=False)
+    found = np.zeros(size, dtype=np.int64)
+    part = max(AT_ONCE, 4 * size)
+    for begin in range(0, numbers.size, part):
+        found += np.bincount(numbers[begin : begin + part], minlength=size)
+    return found
 
 
 def distinct(numbers: Ints) -> Ints:

@@ -251,9 +251,10 @@ class _Seen:
             return {}
         at = np.searchsorted(self._people, one.people)
         self._stays[at] += 1
-        _, kind = np.unique(np.column_stack([one.regions, one.design, one.codes]), axis=0, return_inverse=True)
+        regions = one.regions.astype(np.int64, copy=False)
+        _, kind = np.unique(np.column_stack([regions, one.design, one.codes]), axis=0, return_inverse=True)
         self._alike, self._rows = (
-            _refined(history, at, told) for history, told in ((self._alike, one.regions), (self._rows, kind.ravel()))
+            _refined(history, at, told) for history, told in ((self._alike, regions), (self._rows, kind.ravel()))
         )
         seen = self._stays > 0
         count = np.bincount(self._alike[seen], minlength=self._alike.max(initial=0) + 1)[self._alike[seen]]

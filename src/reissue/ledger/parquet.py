@@ -10,18 +10,24 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from io import BytesIO
 from pathlib import Path
 from typing import BinaryIO, Literal
 
 import numpy as np
+import numpy.typing as npt
 import polars as pl
+from polars.io.plugins import register_io_source
 
 from reissue.errors import InternalError, SeriesDamaged, StorageError
 from reissue.ledger.durable import PRIVATE_FILE, PUBLIC_FILE, new_file, sha256_of, storage, storage_error, sync
 from reissue.ledger.footer import neutral
+from reissue.model.pieces import MadePieces, Pieces, Table, cut, whole
+
+Bools = npt.NDArray[np.bool_]
+Ints = npt.NDArray[np.int64]
 
 ROWS_IN_A_GROUP = 1 << 18
 SMALL = 1 << 20
@@ -47,39 +53,123 @@ class FileFacts:
     size: int
 
 
-def write_public(frame: pl.DataFrame, path: Path) -> FileFacts:
+Occurring = Mapping[str, Bools]
+"""By the names of columns of labels, or of lists of them: which labels occur."""
+
+
+def write_public(table: Table, path: Path) -> FileFacts:
     """Write and sync a public file."""
-    dtypes = frame.dtypes
+    dtypes = table.schema.dtypes()
     nested = sum(dtype.is_nested() and not _is_plain_list(dtype) for dtype in dtypes)
     if nested:
         raise InternalError(f"{nested} public columns hold structures, or lists of lists")
-    lists = [column for column in frame if isinstance(column.dtype, pl.List)]
-    if lists:
-        # In a list, too, labels are an enumeration of those that occur. Other types of lists Parquet tells by itself.
-        frame = frame.with_columns(_list_of_those_that_occur(column) for column in lists)
-        return _write(frame.with_columns(_flat_labels(frame)), path, public=True)
-    if all(dtype in _TOLD or isinstance(dtype, pl.Enum) for dtype in dtypes):
-        # Polars takes an enumeration for a list of strings that is made already, and need not look at every cell.
-        coded = frame.with_columns(pl.col(pl.Enum).to_physical())
-        columns = {
-            column.name: _those_that_occur(dtype, column, codes) if isinstance(dtype, pl.Enum) else column
-            for dtype, column, codes in zip(dtypes, frame, coded, strict=True)
-        }
-        return _write(pl.DataFrame(columns), path, public=True)
-    plain = frame.with_columns(pl.col(pl.Enum, pl.Categorical).cast(pl.String))
-    return _write(plain, path, public=True, keep_types=True)
+    has_lists = any(isinstance(dtype, pl.List) for dtype in dtypes)
+    if not has_lists and not all(dtype in _TOLD or isinstance(dtype, pl.Enum) for dtype in dtypes):
+        plain = whole(table).with_columns(pl.col(pl.Enum, pl.Categorical).cast(pl.String))
+        return _write(plain, path, public=True, keep_types=True)
+    if isinstance(table, pl.DataFrame):
+        return _write(_with_those_that_occur(table, {}), path, public=True)
+    return _write(_pieces_with_those_that_occur(table), path, public=True)
 
 
 def _is_plain_list(dtype: pl.DataType) -> bool:
     return isinstance(dtype, pl.List) and (dtype.inner in _TOLD or isinstance(dtype.inner, pl.Enum))
 
 
-def _flat_labels(frame: pl.DataFrame) -> list[pl.Series]:
-    labels = [(column.dtype, column) for column in frame if isinstance(column.dtype, pl.Enum)]
-    return [_those_that_occur(dtype, column, column.to_physical()) for dtype, column in labels]
+def _pieces_with_those_that_occur(table: Pieces) -> Pieces:
+    """The same for a table that is not held, but for its lists.
+
+    Polars makes pages of lists by the size of the whole column that they are a part of, whatever part is written.
+    """
+    inner = {name: dtype.inner if isinstance(dtype, pl.List) else dtype for name, dtype in table.schema.items()}
+    known = getattr(table, "every_label", False)
+    occurring: dict[str, Bools] = {
+        name: np.full(dtype.categories.len(), known) for name, dtype in inner.items() if isinstance(dtype, pl.Enum)
+    }
+    lists = {name: _Lists(name, table.height) for name, dtype in table.schema.items() if isinstance(dtype, pl.List)}
+    for frame in () if known and not lists else table:
+        for name, occur in occurring.items():
+            labels = frame[name].explode(empty_as_null=False) if name in lists else frame[name]
+            occur |= _occur(occur.size, labels.to_physical())
+        for name, held in lists.items():
+            held.add(frame[name])
+    whole_lists = {name: held.whole(occurring.get(name)) for name, held in lists.items()}
+    del lists
+
+    def frames() -> Iterator[pl.DataFrame]:
+        begin = 0
+        for frame in table:
+            own = [column.slice(begin, frame.height) for column in whole_lists.values()]
+            flat = _with_those_that_occur(frame.drop(whole_lists), occurring)
+            yield flat.with_columns(own).select(frame.columns)
+            begin += frame.height
+
+    return MadePieces(next(frames()).schema, table.height, frames)
 
 
-def _list_of_those_that_occur(column: pl.Series) -> pl.Series:
+class _Lists:
+    """A column of lists that is put together; where all are as long, of codes alone, which take least room."""
+
+    def __init__(self, name: str, height: int) -> None:
+        self._name, self._height, self._at = name, height, 0
+        self._parts: list[pl.Series] = []
+        self._codes: npt.NDArray[np.unsignedinteger] | None = None
+        self._inner: pl.DataType | None = None
+
+    def add(self, column: pl.Series) -> None:
+        """Take the lists of the next rows."""
+        lengths, inner = column.list.len().to_numpy(), column.dtype.inner  # type: ignore[attr-defined]
+        width = int(lengths.max(initial=0)) if self._codes is None else self._codes.shape[1]
+        if self._parts or not width or not isinstance(inner, pl.Enum) or (lengths != width).any():
+            self._parts.append(column)
+            return
+        codes = column.explode().to_physical().to_numpy().reshape(lengths.size, width)
+        if self._codes is None:
+            self._codes, self._inner = np.empty((self._height, width), dtype=codes.dtype), inner
+        self._codes[self._at : self._at + lengths.size] = codes
+        self._at += lengths.size
+
+    def whole(self, occur: Bools | None) -> pl.Series:
+        """All lists in one piece, labels in them as an enumeration of those that occur."""
+        if self._codes is None or not isinstance(self._inner, pl.Enum):
+            return _list_of_those_that_occur(pl.concat(self._parts, rechunk=True), occur)
+        codes, self._codes = self._codes[: self._at], None
+        if self._parts:
+            begun = _lists(self._name, codes, self._inner)
+            return _list_of_those_that_occur(pl.concat([begun, *self._parts], rechunk=True), occur)
+        known, recoded = _known(self._inner, np.ones(0, dtype=np.bool_) if occur is None else occur)
+        for begin in range(0, len(codes), ROWS_IN_A_GROUP):
+            part = codes[begin : begin + ROWS_IN_A_GROUP]
+            part[:] = recoded[part]
+        return _lists(self._name, codes, known)
+
+
+def _lists(name: str, codes: npt.NDArray[np.unsignedinteger], labels: pl.Enum) -> pl.Series:
+    """Lists of labels, all as long as a row of codes."""
+    flat = pl.Series(name, codes.ravel()).cat.to(labels)
+    return flat.reshape(codes.shape).arr.to_list().alias(name)
+
+
+def _with_those_that_occur(frame: pl.DataFrame, occurring: Occurring) -> pl.DataFrame:
+    """With labels as enumerations of those that occur, in alphabetical order: in all, or else in this frame.
+
+    Polars takes an enumeration for a list of strings that is made already, and need not look at every cell. Other types
+    of lists Parquet tells by itself.
+    """
+    lists = [column for column in frame if isinstance(column.dtype, pl.List)]
+    if lists:
+        frame = frame.with_columns(_list_of_those_that_occur(column, occurring.get(column.name)) for column in lists)
+    coded = frame.with_columns(pl.col(pl.Enum).to_physical())
+    columns = {
+        column.name: _those_that_occur(column.dtype, column, codes, occurring.get(column.name))
+        if isinstance(column.dtype, pl.Enum)
+        else column
+        for column, codes in zip(frame, coded, strict=True)
+    }
+    return pl.DataFrame(columns)
+
+
+def _list_of_those_that_occur(column: pl.Series, occur: Bools | None) -> pl.Series:
     """A column of lists, labels in them as an enumeration of those that occur."""
     inner = column.dtype.inner  # type: ignore[attr-defined]
     if not isinstance(inner, pl.Enum):
@@ -89,7 +179,7 @@ def _list_of_those_that_occur(column: pl.Series) -> pl.Series:
     if not width:
         return column.cast(pl.List(pl.String))
     flat = column.filter(pl.Series(lengths > 0)).explode()
-    labels = _those_that_occur(inner, flat, flat.to_physical())
+    labels = _those_that_occur(inner, flat, flat.to_physical(), occur)
     if (lengths == width).all():
         return labels.reshape((lengths.size, width)).arr.to_list().alias(column.name)
     place = np.cumsum(lengths) - lengths
@@ -99,27 +189,38 @@ def _list_of_those_that_occur(column: pl.Series) -> pl.Series:
     return padded.reshape((lengths.size, width)).arr.to_list().list.drop_nulls().alias(column.name)
 
 
-def _those_that_occur(labels: pl.Enum, column: pl.Series, codes: pl.Series) -> pl.Series:
+def _occur(labels: int, codes: pl.Series) -> Bools:
+    """Which of so many labels occur."""
+    occur = np.zeros(labels, dtype=np.bool_)
+    occur[(codes.drop_nulls() if codes.has_nulls() else codes).to_numpy()] = True
+    return occur
+
+
+def _those_that_occur(labels: pl.Enum, column: pl.Series, codes: pl.Series, occur: Bools | None) -> pl.Series:
     """A column of labels with these codes, as an enumeration of those that occur, in alphabetical order."""
-    present = codes.is_not_null().to_numpy() if codes.has_nulls() else slice(None)
-    places = codes.fill_null(0).to_numpy() if codes.has_nulls() else codes.to_numpy()
-    occur = np.zeros(labels.categories.len(), dtype=np.bool_)
-    occur[places[present]] = True
-    names = labels.categories.to_list()
-    known = sorted(np.flatnonzero(occur).tolist(), key=names.__getitem__)
-    if known == list(range(len(names))):
+    occur = _occur(labels.categories.len(), codes) if occur is None else occur
+    known, recoded = _known(labels, occur)
+    if known == labels:
         return column.rechunk()
-    recoded = np.zeros(occur.size, dtype=np.uint32)
-    recoded[known] = np.arange(len(known))
-    if not known:
-        return pl.repeat(None, codes.len(), dtype=pl.Enum([]), eager=True)
-    fewer = pl.Series(codes.name, recoded[places]).cat.to(pl.Enum([names[code] for code in known]))
+    if not known.categories.len():
+        return pl.repeat(None, codes.len(), dtype=known, eager=True)
+    places = codes.fill_null(0).to_numpy() if codes.has_nulls() else codes.to_numpy()
+    fewer = pl.Series(codes.name, recoded.astype(places.dtype)[places]).cat.to(known)
     return fewer.set(codes.is_null(), None) if codes.has_nulls() else fewer
 
 
-def write_private(frame: pl.DataFrame, path: Path) -> FileFacts:
+def _known(labels: pl.Enum, occur: Bools) -> tuple[pl.Enum, Ints]:
+    """The labels that occur, in alphabetical order, and for each label its place among them."""
+    names = labels.categories.to_list()
+    known = sorted(np.flatnonzero(occur).tolist(), key=names.__getitem__)
+    recoded = np.zeros(occur.size, dtype=np.int64)
+    recoded[known] = np.arange(len(known))
+    return pl.Enum([names[code] for code in known]), recoded
+
+
+def write_private(table: Table, path: Path) -> FileFacts:
     """Write and sync a private file."""
-    return _write(frame, path)
+    return _write(table, path)
 
 
 def write_pack(frames: Mapping[str, pl.DataFrame], path: Path) -> FileFacts:
@@ -171,15 +272,20 @@ def _unreadable(shown: str) -> SeriesDamaged:
     )
 
 
-def _write(frame: pl.DataFrame, path: Path, *, public: bool = False, keep_types: bool = False) -> FileFacts:
+def _write(table: Table, path: Path, *, public: bool = False, keep_types: bool = False) -> FileFacts:
     try:
         with new_file(path, PUBLIC_FILE if public else PRIVATE_FILE) as file:
             # Statistics let readers skip row groups; nobody asks private tables for less than all.
             compression: Literal["zstd", "lz4"] = "zstd" if public else "lz4"
             # Polars hands over a column in many small pieces, each of which goes through Python.
-            content = BytesIO() if frame.estimated_size() <= SMALL else file
-            frame.lazy().sink_parquet(
-                content, compression=compression, statistics=public, row_group_size=ROWS_IN_A_GROUP, engine="in-memory"
+            held = isinstance(table, pl.DataFrame)
+            content = BytesIO() if isinstance(table, pl.DataFrame) and table.estimated_size() <= SMALL else file
+            _lazy(table).sink_parquet(
+                content,
+                compression=compression,
+                statistics=public,
+                row_group_size=ROWS_IN_A_GROUP,
+                engine="in-memory" if held else "streaming",
             )
             if public:
                 content.flush()
@@ -189,6 +295,18 @@ def _write(frame: pl.DataFrame, path: Path, *, public: bool = False, keep_types:
     except pl.exceptions.PolarsError as error:
         raise _unwritten(error, path) from None  # polars may quote data in its messages
     return FileFacts(sha256_of(path), path.stat().st_size)
+
+
+def _lazy(table: Table) -> pl.LazyFrame:
+    """A table as polars writes it: one that is not held row group by row group, each of one piece, which gives the
+    same bytes."""
+    if isinstance(table, pl.DataFrame):
+        return table.lazy()
+
+    def groups(*_: object) -> Iterator[pl.DataFrame]:
+        return (group.rechunk() for group in cut(table, ROWS_IN_A_GROUP))
+
+    return register_io_source(groups, schema=table.schema)
 
 
 def _unwritten(error: pl.exceptions.PolarsError, path: Path) -> StorageError:

@@ -22,6 +22,7 @@ import polars as pl
 from reissue.errors import InternalError, SeriesError
 from reissue.ledger.parquet import FileFacts
 from reissue.model.memory import Kept, Remembered
+from reissue.model.pieces import Table
 
 OWN_FIELDS = frozenset({"format", "number", "time", "files", "previous", "chain"})
 
@@ -47,7 +48,7 @@ class Entry:
     """The version of the policy that the draft was made under."""
     manifest: Mapping[str, object]
     """Public facts for release.json: method, parameters, rows, groups ... as JSON values."""
-    public: Mapping[str, pl.DataFrame]
+    public: Mapping[str, Table]
     """The published tables, by the stem of their file name."""
     private: Remembered
     """The private tables of the release, by name. They speak of people by number only. For `KEPT` the release
@@ -84,7 +85,7 @@ class Entry:
         return f"Entry({len(self.public)} public and {len(self.private)} private tables)"
 
     @property
-    def written(self) -> dict[str, pl.DataFrame]:
+    def written(self) -> dict[str, Table]:
         """The private tables that are not kept from the parent."""
         return {name: table for name, table in self.private.items() if not isinstance(table, Kept)}
 

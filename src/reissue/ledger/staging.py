@@ -54,10 +54,14 @@ def stage_release(
     folder = new_staging_folder(layout)
     public = layout.staged_release(folder.name)
     new_folder(public, PUBLIC_FOLDER)
-    small = {name: frame for name, frame in entry.written.items() if frame.width and frame.estimated_size() <= SMALL}
+    small = {
+        name: table
+        for name, table in entry.written.items()
+        if isinstance(table, pl.DataFrame) and table.width and table.estimated_size() <= SMALL
+    }
     jobs: dict[Key, Callable[[Path], FileFacts]] = {
-        **{(PUBLIC, name): partial(write_public, frame) for name, frame in entry.public.items()},
-        **{(TABLE, name): partial(write_private, frame) for name, frame in entry.written.items() if name not in small},
+        **{(PUBLIC, name): partial(write_public, table) for name, table in entry.public.items()},
+        **{(TABLE, name): partial(write_private, table) for name, table in entry.written.items() if name not in small},
         **({(PACK, ""): partial(write_pack, small)} if small else {}),
         **({(PEOPLE, ""): partial(write_private, people)} if people is not None else {}),
     }

@@ -15,6 +15,8 @@ from typing import TYPE_CHECKING, ClassVar, Final, Self
 if TYPE_CHECKING:
     import polars as pl
 
+    from reissue.model.pieces import Table
+
 
 class Kept:
     """Stands for a table of the same name in the memory before, unchanged."""
@@ -27,13 +29,15 @@ KEPT: Final = Kept()
 
 Memory = Mapping[str, "pl.DataFrame"]
 """What was remembered: tables by name, each read when it is asked for."""
-Remembered = Mapping[str, "pl.DataFrame | Kept"]
+Remembered = Mapping[str, "Table | Kept"]
 """What is to be remembered."""
 
 
 def resolved(tables: Remembered, before: Memory) -> Memory:
     """Tables to remember, with those that stay as they were."""
-    return {name: before[name] if isinstance(table, Kept) else table for name, table in tables.items()}
+    from reissue.model.pieces import whole
+
+    return {name: before[name] if isinstance(table, Kept) else whole(table) for name, table in tables.items()}
 
 
 class Prefixed(Mapping[str, "pl.DataFrame"]):
@@ -55,7 +59,7 @@ class Prefixed(Mapping[str, "pl.DataFrame"]):
         return sum(1 for _ in self)
 
 
-Writers = Mapping[str, Callable[[], "pl.DataFrame"]]
+Writers = Mapping[str, Callable[[], "Table"]]
 """Tables by name, each made when it has to be written."""
 
 

@@ -38,6 +38,8 @@ class MadePieces:
     height: int
     make: Callable[[], Iterator[pl.DataFrame]]
     """Gives the frames; called for each pass, and always with the same outcome."""
+    every_label: bool = False
+    """Whether all labels of its enumerations are known to occur, so that nobody need look for them."""
 
     def __iter__(self) -> Iterator[pl.DataFrame]:
         rows = 0
@@ -79,6 +81,21 @@ class Slices:
 
     def __repr__(self) -> str:
         return f"Slices({self.height:,} rows, {self.rows:,} at a time)"
+
+
+ROWS = 1 << 18
+"""A table of more rows is made so many at a time."""
+
+
+def made(height: int, make: Callable[[slice], pl.DataFrame], *, every_label: bool = False) -> Table:
+    """A table that is made of some of its rows at a time when it is gone through; a small one is made at once."""
+    if height <= ROWS:
+        return make(slice(0, height))
+
+    def frames() -> Iterator[pl.DataFrame]:
+        return (make(slice(begin, min(begin + ROWS, height))) for begin in range(0, height, ROWS))
+
+    return MadePieces(make(slice(0, 0)).schema, height, frames, every_label)
 
 
 def whole(table: Table) -> pl.DataFrame:

@@ -30,6 +30,8 @@ OTHERS = "(other values)"
 SetCodes = npt.NDArray[np.unsignedinteger]
 """A row for each person, a column for each slot: positions among labels. Ascending, but for linked lives, where a
 column is a life."""
+Numbers = npt.NDArray[np.integer]
+"""Positions in a type as narrow as may be: there is one for each row. Nothing is added to them in that type."""
 Weight = TypeVar("Weight", np.float64, np.uint64)
 
 
@@ -171,9 +173,9 @@ class Sets:
     drawn: Bools
     """Which rows got a set in this release; the others keep the one they had."""
     designs: SetDesigns
-    design: Ints
+    design: Numbers
     """For each row the design that its set is drawn from, by position in `designs`."""
-    own: Ints
+    own: Numbers
     """For each row the position of its true value in `designs.labels`."""
 
     def __repr__(self) -> str:
@@ -194,14 +196,14 @@ class PublishedSets:
     """Person numbers, one for each row."""
     codes: SetCodes
     """The sets: positions in `Published.values`."""
-    design: Ints
+    design: Numbers
     """For each row the design that its set is drawn from."""
     designs: SetDesigns
     values: Ints
     """For each label of `designs` its position in `Published.values`."""
     region: pl.DataFrame | None = None
     """The quasi-identifiers of each row as published; None where they are not at hand."""
-    group: Ints | None = None
+    group: npt.NDArray[np.integer] | None = None
     """For each row the number of its region, where regions are told apart already; None: by `region`."""
 
     def __repr__(self) -> str:
@@ -213,7 +215,7 @@ class PublishedSets:
         return int(self.codes.shape[1])
 
     @cached_property
-    def regions(self) -> Ints:
+    def regions(self) -> npt.NDArray[np.integer]:
         """For each row the number of its region, counted from 0: rows alike in all quasi-identifiers have the same."""
         if self.group is not None:
             return self.group

@@ -152,10 +152,11 @@ class Snapshot:
             return self
         return replace(self, quasi=(*self.quasi, *self.as_is), as_is=())
 
-    def frame(self) -> pl.DataFrame:
-        """The rows with person numbers in place of ids, as they are kept in the ledger."""
+    def frame(self, rows: slice = slice(None)) -> pl.DataFrame:
+        """The rows, or some of them, with person numbers in place of ids, as they are kept in the ledger."""
         columns = [*self.quasi, *self.as_is, *([self.values] if self.owner is None else [])]
-        return decoded([pl.Series(PERSON, self.people.astype(np.uint32)), *(column.to_decode() for column in columns)])
+        people = pl.Series(PERSON, self.people[rows].astype(np.uint32))
+        return decoded([people, *(replace(column, codes=column.codes[rows]).to_decode() for column in columns)])
 
     def facts(self) -> pl.DataFrame:
         """Every value with the number of the person who has it, as they are kept where they are not in the rows."""

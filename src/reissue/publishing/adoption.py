@@ -26,7 +26,7 @@ from reissue.guarantees import SeriesGuarantee
 from reissue.ledger import Entry, Ledger
 from reissue.methods import METHODS
 from reissue.model.domain import GROUP, PERSON, Domain
-from reissue.model.memory import Kept, Memory, Remembered
+from reissue.model.memory import Memory, Remembered, resolved
 from reissue.model.period import Period
 from reissue.model.published import Published
 from reissue.model.release import Release
@@ -281,7 +281,7 @@ def _stub(schema: Schema) -> tuple[Schema, str]:
 def _followed(policy: Policy, view: Published, lost: Ints) -> Remembered:
     """What the checkers of the policy's promises remember of the releases, as far as the method goes on from them."""
     rest, _ = without_people(view, lost)
-    remembered: dict[str, pl.DataFrame | Kept] = {}
+    remembered: dict[str, pl.DataFrame] = {}
     for guarantee in policy.guarantees():
         if not isinstance(guarantee, SeriesGuarantee):
             continue
@@ -294,7 +294,7 @@ def _followed(policy: Policy, view: Published, lost: Ints) -> Remembered:
                     problems=[f"{verdict.guarantee}: {verdict.explanation}"],
                     hint="this is a mistake in the method, not in the releases; please report it.",
                 )
-            state = {name: state[name] if isinstance(table, Kept) else table for name, table in tables.items()}
+            state = resolved(tables, state)
         remembered |= {f"{guarantee.name}_{name}": table for name, table in state.items()}
     return remembered
 

@@ -19,6 +19,7 @@ from reissue.model.domain import COUNTERFEIT, GROUP, OWN, PERSON, Domain
 from reissue.model.grouping import HELD_BACK, Changed, Counterfeits, Elsewhere, Grouping
 from reissue.model.hierarchy import MISSING
 from reissue.model.memory import KEPT, Memory, Prefixed
+from reissue.model.pieces import Table
 from reissue.model.release import Release
 from reissue.model.schema import Numeric, Schema
 from reissue.model.showing import codes_of, with_counterfeits
@@ -62,7 +63,7 @@ def entry(draft: Draft, time: datetime, override: str | None = None) -> Entry:
     return Entry(
         policy_version=draft.continues.policy_version,
         manifest=draft.manifest,
-        public=draft.recoded.tables,
+        public=draft.recoded.written,
         private={
             **_tables(draft.private),
             **({BARRED: KEPT} if draft.barred else {}),
@@ -122,7 +123,7 @@ def _check_formats(record: Record, policy: Policy, method: str) -> None:
             )
 
 
-def _tables(private: PrivateTables) -> dict[str, pl.DataFrame]:
+def _tables(private: PrivateTables) -> dict[str, Table]:
     """The private tables that there are, by the names that they are kept under."""
     named = {
         SNAPSHOT: private.rows,

@@ -15,6 +15,7 @@ from reissue.model.domain import Domain, sort_of
 from reissue.model.grouping import Grouping
 from reissue.model.libraries import Library, to_library
 from reissue.model.memory import Remembered
+from reissue.model.pieces import Table, whole
 from reissue.model.promise import Promise
 from reissue.model.published import Published
 from reissue.model.release import rows_in_words
@@ -71,7 +72,7 @@ class Continuation:
 class PrivateTables:
     """What the ledger keeps of a release beside its public tables, with people as numbers."""
 
-    rows: pl.DataFrame
+    rows: Table
     """The snapshot with person numbers and public group numbers; no group for those held back."""
     domain: Domain
     """What the tables up to this one brought."""
@@ -312,7 +313,7 @@ class Draft:
     @property
     def rows(self) -> pl.DataFrame:
         """The snapshot with person numbers and public group numbers, as it is kept; no group for those held back."""
-        return self.private.rows
+        return whole(self.private.rows)
 
     @property
     def facts(self) -> pl.DataFrame | None:

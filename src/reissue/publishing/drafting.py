@@ -19,7 +19,9 @@ from reissue.model.domain import COUNTERFEIT, GROUP, OWN, PERSON
 from reissue.model.grouping import HELD_BACK, Grouping
 from reissue.model.memory import Kept, Memory, Prefixed, Remembered
 from reissue.model.period import Period, latest_of
+from reissue.model.pieces import Table, made, whole
 from reissue.model.published import Published
+from reissue.model.records import Records
 from reissue.model.roles import Roles
 from reissue.model.schema import Schema
 from reissue.model.sets import PublishedSets, Sets
@@ -114,9 +116,10 @@ def make_draft(
     check_registry(method, given.registry is not None or given.extinct is not None)
     registry = read_registry(given.registry, given.extinct, policy.schema) if method.takes.registry else None
     read, library, other_events = read_after(given, registry, policy.schema, history, progress)
-    coded, rows, facts, delta = read.coded, read.rows, read.facts, read.delta
-    snapshot = coded.snapshot
     look(read)
+    coded, facts, delta = read.coded, read.facts, read.delta
+    del read  # the rows are made once more when they are written
+    snapshot = coded.snapshot
     check_changes(method, delta, history)
     snapshot = snapshot.for_form(policy.form)
     eligible, delta_of_eligible = without_barred(snapshot, delta, history.barred)
@@ -134,12 +137,12 @@ def make_draft(
     if grouping.roles is not None:
         grouping = replace(grouping, roles=grouping.roles.numbered(_public_numbers(grouping, recoded)))
     secrets = Secrets({history.number + 1: snapshot.people[grouping.anew]}, released, grouping.roles, groups.sets)
-    verdicts, checks = checked(guarantees, view, before.checks, secrets)
+    verdicts, checks = checked(guarantees, view, history.number + 1, before.checks, secrets)
     check_columns(method, guarantees, verdicts)
     _check_kept(method, verdicts)
     recoded = _apart(_disclosed(recoded, policy), released)
     private = PrivateTables(
-        rows=rows.with_columns(_public_group(grouping, recoded)),
+        rows=_rows(coded.snapshot, _public_group(grouping, recoded)),
         domain=coded.domain,
         new_people=_new_people(history, coded),
         facts=None if facts is None else facts.with_columns(_group_of_values(grouping, recoded, snapshot)),
@@ -236,6 +239,11 @@ def _by_class(guarantees: tuple[Guarantee, ...]) -> bool:
     return any(getattr(guarantee, "by_class", False) for guarantee in guarantees)
 
 
+def _rows(snapshot: Snapshot, group: pl.Series) -> Table:
+    """The rows of the snapshot with the public group of each."""
+    return made(len(snapshot), lambda rows: snapshot.frame(rows).with_columns(group[rows]))
+
+
 def _public_group(grouping: Grouping, recoded: Recoded) -> pl.Series:
     """The public group number of each row of the snapshot; null for those held back."""
     if not grouping.held_back:
@@ -303,7 +311,9 @@ def _changed(grouping: Grouping, snapshot: Snapshot) -> pl.DataFrame | None:
 
 def _apart(recoded: Recoded, released: Snapshot) -> Recoded:
     """With a column for each sensitive one, where several are."""
-    return replace(recoded, tables={name: split(table, released.values) for name, table in recoded.tables.items()})
+    if not isinstance(released.values.levels, Records):
+        return recoded
+    return replace(recoded, made={name: split(whole(table), released.values) for name, table in recoded.made.items()})
 
 
 def _disclosed(recoded: Recoded, policy: Policy) -> Recoded:
@@ -316,7 +326,7 @@ def _disclosed(recoded: Recoded, policy: Policy) -> Recoded:
     made = np.add.reduceat(release.members < 0, release.member_starts[:-1]).astype(np.uint32)
     groups = np.flatnonzero(made)
     table = pl.DataFrame({"group": (groups + 1).astype(np.uint32), "count": made[groups]})
-    return replace(recoded, tables={**recoded.tables, "counterfeits": table})
+    return replace(recoded, made={**recoded.made, "counterfeits": table})
 
 
 def read_after(
@@ -404,13 +414,13 @@ def _regions(view: Published) -> Published:
 
 
 def checked(
-    guarantees: tuple[Guarantee, ...], view: Published, checks: Memory, secrets: Secrets
+    guarantees: tuple[Guarantee, ...], view: Published, number: int, checks: Memory, secrets: Secrets
 ) -> tuple[tuple[Verdict, ...], Remembered]:
-    """Ask every checker; those of promises about a whole series go on from what they have seen so far."""
+    """Ask every checker about a release; those of promises about a series go on from what they have seen so far."""
     verdicts: list[Verdict] = []
-    remembered: dict[str, pl.DataFrame | Kept] = {}
+    remembered: dict[str, Table | Kept] = {}
     for guarantee in guarantees:
-        secret = secrets.of(guarantee, view.releases[0].number)
+        secret = secrets.of(guarantee, number)
         if not isinstance(guarantee, SeriesGuarantee):
             verdicts.append(guarantee.check(_regions(view), secret))
             continue

@@ -65,7 +65,7 @@ class History:
     def after(self, draft: Draft) -> History:
         """The history that a draft of the next release leaves, but for its mark, which only a commit gives."""
         kept, before = draft.private, self.known.people
-        rows, new = kept.rows.drop(GROUP), kept.new_people["id"]
+        rows, new = draft.rows.drop(GROUP), kept.new_people["id"]
         ids = new if before is None else pl.concat([before.ids().head(before.count), new])
         people = KnownPeople(lambda: ids, ids.len(), rows[PERSON])
         return History(

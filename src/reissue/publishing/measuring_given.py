@@ -213,7 +213,7 @@ class _Bench:
 
     def _counted(self, draft: Draft, sets: Sets, rows: Ints) -> tuple[float | None, tuple[float | None, ...]]:
         """How much wider standard errors are than in the plain table, and the error of counts to be expected."""
-        place = draft.private.rows[GROUP].to_numpy().astype(np.int32) - 1
+        place = draft.rows[GROUP].to_numpy().astype(np.int32) - 1
         snapshot, grouping = only(draft.snapshot, rows), Grouping(place[rows], draft.recoded.tables["table"].height)
         found = [
             measure_sets(draft.number, snapshot, grouping, draft.recoded.tables, draft.manifest, workload=workload)

@@ -259,12 +259,6 @@ def read_in_parts(path: Path, columns: Collection[str]) -> list[Callable[[], pl.
     what, hint = f"'{path.name}' cannot be read as a Parquet table.", "check that it is complete."
     extent = understood(lambda: parquet_extent(path), what, hint)
     check_room(path.name, extent)
-    ends = [0]
-    for rows in extent.parts or (0,):
-        if len(ends) > 1 and ends[-1] - ends[-2] < PART:
-            ends[-1] += rows
-        else:
-            ends.append(ends[-1] + rows)
 
     def read(begin: int, end: int) -> pl.DataFrame:
         table = pl.scan_parquet(path, glob=False, hive_partitioning=False)
@@ -272,7 +266,18 @@ def read_in_parts(path: Path, columns: Collection[str]) -> list[Callable[[], pl.
         check_texts(part)
         return part
 
-    return [partial(understood, partial(read, begin, end), what, hint) for begin, end in pairwise(ends)]
+    return [partial(understood, partial(read, begin, end), what, hint) for begin, end in _spans(extent)]
+
+
+def _spans(extent: Extent) -> list[tuple[int, int]]:
+    """From which row to which the parts of a file reach; small ones together."""
+    ends = [0]
+    for rows in extent.parts or (0,):
+        if len(ends) > 1 and ends[-1] - ends[-2] < PART:
+            ends[-1] += rows
+        else:
+            ends.append(ends[-1] + rows)
+    return list(pairwise(ends))
 
 
 def content_of(path: Path) -> bytes:

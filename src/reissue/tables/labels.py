@@ -13,6 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 import polars as pl
 
+from reissue.arrays.dense import often
 from reissue.arrays.types import Ints
 from reissue.model.snapshot import Codes, smallest_unsigned
 from reissue.tables.plain import plain_text
@@ -67,8 +68,32 @@ def find_labels(series: pl.Series, expected: Collection[str], in_order: Order) -
     """The labels of a column, put in order together with those expected; None where its type has no plain text."""
     if series.dtype.is_integer() and (found := _whole_numbers(series, expected, in_order)) is not None:
         return found
+    dtype = series.dtype
+    if isinstance(dtype, pl.Enum):
+        return _kept_once(series, dtype.categories, expected, in_order)
+    if isinstance(dtype, pl.Categorical):
+        return _kept_once(series, dtype.categories.to_series(), expected, in_order)
     text = plain_text(series)
     return None if text is None else _texts(text, expected, in_order)
+
+
+def _kept_once(series: pl.Series, names: pl.Series, expected: Collection[str], in_order: Order) -> FoundLabels:
+    """Labels that a library keeps once, and in each row the place of one of them."""
+    places = series.to_physical()
+    lacking = series.is_null() if series.has_nulls() else None
+    numbers = (places if lacking is None else places.fill_null(0)).to_numpy()
+    counts = often(numbers, names.len())
+    if lacking is not None and counts.size:
+        counts[0] -= int(lacking.sum())
+    occurring = np.flatnonzero(counts)
+    texts = names.gather(occurring).to_list()
+    labels = in_order({*expected, *texts})
+    place_of = {label: place for place, label in enumerate(labels)}
+    table = np.zeros(counts.size + 1, dtype=smallest_unsigned(len(labels)))  # where all are missing there is no label
+    table[occurring] = [place_of[text] for text in texts]
+    by_label = np.zeros(len(labels), dtype=np.int64)
+    by_label[table[occurring]] = counts[occurring]
+    return FoundLabels(labels, by_label, table[numbers], lacking)
 
 
 def _whole_numbers(series: pl.Series, expected: Collection[str], in_order: Order) -> FoundLabels | None:

@@ -9,8 +9,9 @@ them, a hash of what they publish decides, which is again content alone.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from itertools import pairwise
 from typing import Any, TypeVar
 
@@ -19,12 +20,14 @@ import numpy.typing as npt
 import polars as pl
 
 from reissue.arrays.cores import COLUMNS_FROM, at_once
-from reissue.arrays.dense import in_order
+from reissue.arrays.dense import in_order, often
 from reissue.arrays.runs import starts_of
 from reissue.arrays.types import Ints, Words
 from reissue.errors import InternalError
 from reissue.kernels import grouped
+from reissue.model import pieces
 from reissue.model.grouping import Grouping
+from reissue.model.pieces import Table
 from reissue.model.published import Published, PublishedGroups
 from reissue.model.records import Records, ValueColumn, value_columns
 from reissue.model.sets import Bridged, PublishedSets
@@ -45,12 +48,22 @@ _MEMBER = re.compile(r'\s*(?:"((?:[^"]|"")*)"\s*|([^",{}]*))(,|\Z)')
 class Recoded:
     """The public tables, and the private key to them."""
 
-    tables: dict[str, pl.DataFrame]
-    """What is published: `table`, or `quasi` and `sensitive`."""
+    made: dict[str, Table]
+    """What is published: `table`, or `quasi` and `sensitive`; large ones are made as they are gone through."""
     group: npt.NDArray[np.uint32]
     """The public group number of each row of the snapshot, counted from 1."""
     groups: PublishedGroups | PublishedSets
     """The release as an outsider sees it at worst, with person numbers."""
+
+    @cached_property
+    def tables(self) -> dict[str, pl.DataFrame]:
+        """What is published, in memory."""
+        return {name: pieces.whole(table) for name, table in self.made.items()}
+
+    @property
+    def written(self) -> Mapping[str, Table]:
+        """What is published, to be written: where somebody has the tables in hands, those."""
+        return self.tables if "tables" in self.__dict__ else self.made
 
     @property
     def rows(self) -> int:
@@ -70,28 +83,26 @@ def generalise(snapshot: Snapshot, grouping: Grouping, number: int = 1, *, class
     people = _renumbered(grouping, rank)
     renumbered = _counted(snapshot, people)
     region = decoded(column.to_decode(order) for column in columns)
-    sizes = np.diff(renumbered.starts)
-    made: dict[str, Any] = {}
+    group = np.repeat(np.arange(grouping.count, dtype=np.uint32), np.diff(renumbered.starts))
+    values = _used(snapshot.values, renumbered.in_order)
 
-    def table() -> None:
-        rows = np.repeat(np.arange(grouping.count, dtype=np.uint32), sizes)
-        made["table"] = decoded(
+    def table(rows: slice) -> pl.DataFrame:
+        own = group[rows]
+        return decoded(
             [
-                pl.Series("group", rows + np.uint32(1)),
-                *region.select(pl.all().gather(pl.Series(rows))),
-                _used(snapshot.values, renumbered.in_order),
+                pl.Series("group", own + np.uint32(1)),
+                *region.select(pl.all().gather(pl.Series(own))),
+                values.to_decode(rows),
             ]
         )
 
-    def view() -> None:
-        if snapshot.owner is None:
-            own = _classes(snapshot) if classes else None
-            made["view"] = renumbered.view(snapshot.people, number, region, own)
-        else:
-            made["view"] = renumbered.view(snapshot.people, number, region, registered=people)
-
-    _several(lambda job: job(), (table, view), len(snapshot))
-    return Recoded({"table": made["table"]}, (people.group + 1).astype(np.uint32), made["view"])
+    if snapshot.owner is None:
+        own = _classes(snapshot) if classes else None
+        view = renumbered.view(snapshot.people, number, region, own)
+    else:
+        view = renumbered.view(snapshot.people, number, region, registered=people)
+    tables = {"table": pieces.made(group.size, table, every_label=True)}
+    return Recoded(tables, (people.group + 1).astype(np.uint32), view)
 
 
 def region_columns(snapshot: Snapshot, grouping: Grouping) -> list[_GroupColumn]:
@@ -135,25 +146,28 @@ def anatomise(snapshot: Snapshot, grouping: Grouping, number: int = 1, *, classe
     renumbered = GroupCounts.of(snapshot.values.codes, Grouping(rank[grouping.group], grouping.count))
     group = rank[grouping.group].astype(np.int64)
     # Two counting sorts, the less important key first.
-    rows = in_order(row_rank, distinct)
-    rows = rows[in_order(group[rows], grouping.count)]
-    quasi = decoded(
-        [
-            pl.Series("group", (group[rows] + 1).astype(np.uint32)),
-            *(_used(column, column.codes[rows]) for column in snapshot.quasi),
-        ]
-    )
-    runs = np.diff(renumbered.run_starts)
-    sensitive = decoded(
-        [
-            pl.Series("group", np.repeat(np.arange(1, grouping.count + 1, dtype=np.uint32), runs)),
-            _used(snapshot.values, renumbered.codes),
-            pl.Series("count", renumbered.counts.astype(np.uint32)),
-        ]
-    )
-    tables = {"quasi": quasi, "sensitive": sensitive}
+    order = in_order(row_rank, distinct)
+    order = order[in_order(group[order], grouping.count)].astype(np.uint32)
+    del group
+    public = (rank[grouping.group] + np.int32(1)).astype(np.uint32)
+    columns = [_used(column, column.codes) for column in snapshot.quasi]
+    values = _used(snapshot.values, renumbered.codes)
+    run_group = np.repeat(np.arange(1, grouping.count + 1, dtype=np.uint32), np.diff(renumbered.run_starts))
+
+    def quasi(rows: slice) -> pl.DataFrame:
+        own = order[rows]
+        return decoded([pl.Series("group", public[own]), *(column.to_decode(own) for column in columns)])
+
+    def sensitive(rows: slice) -> pl.DataFrame:
+        counts = pl.Series("count", renumbered.counts[rows].astype(np.uint32))
+        return decoded([pl.Series("group", run_group[rows]), values.to_decode(rows), counts])
+
+    tables = {
+        "quasi": pieces.made(order.size, quasi, every_label=True),
+        "sensitive": pieces.made(run_group.size, sensitive, every_label=True),
+    }
     view = renumbered.view(snapshot.people, number, None, _classes(snapshot) if classes else None)
-    return Recoded(tables, (renumbered.grouping.group + 1).astype(np.uint32), view)
+    return Recoded(tables, public, view)
 
 
 def _classes(snapshot: Snapshot) -> Ints:
@@ -353,17 +367,31 @@ def _constant(column: Column, grouping: Grouping) -> _GroupColumn:
     return _labelled(column.name, least, column.levels.labels)
 
 
-def _used(column: Column, codes: npt.NDArray[np.integer]) -> pl.Series | Coded:
+@dataclass(frozen=True, repr=False)
+class _Cells:
+    """The cells of a public column, to be decoded some at a time."""
+
+    name: str
+    codes: npt.NDArray[np.integer]
+    levels: Numbers | tuple[str, ...]
+
+    def to_decode(self, rows: slice | npt.NDArray[np.integer]) -> pl.Series | Coded:
+        if isinstance(self.levels, Numbers):
+            return self.levels.decode(self.codes[rows]).alias(self.name)
+        return Coded(self.name, self.codes[rows], self.levels)
+
+
+def _used(column: Column, codes: npt.NDArray[np.integer]) -> _Cells:
     """A column with other codes, without the labels that no row has; the others keep their order."""
     if isinstance(column.levels, Numbers):
-        return column.levels.decode(codes).alias(column.name)
+        return _Cells(column.name, codes, column.levels)
     labels = column.levels.labels
-    used = np.flatnonzero(np.bincount(codes, minlength=len(labels)))
+    used = np.flatnonzero(often(codes, len(labels)))
     if used.size < len(labels):
         table = np.zeros(len(labels), dtype=smallest_unsigned(used.size))
         table[used] = np.arange(used.size)
         codes, labels = table[codes], tuple(labels[code] for code in used.tolist())
-    return Coded(column.name, codes, labels)
+    return _Cells(column.name, codes, labels)
 
 
 def _rank(keys: list[npt.NDArray[np.integer]], content: Callable[[], Words]) -> npt.NDArray[np.int32]:

@@ -13,9 +13,9 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from reissue.arrays.types import Ints
 from reissue.errors import InternalError
 from reissue.model.grouping import Grouping
+from reissue.model.pieces import made
 from reissue.model.records import Records, ValueColumn
 from reissue.model.sets import PublishedSets, SetDesigns
 from reissue.model.snapshot import Column, Snapshot, decoded, enum_of
@@ -44,18 +44,15 @@ def alternatives(snapshot: Snapshot, grouping: Grouping, number: int = 1, *, cla
     keys = [codes for _, codes in columns]
     keys += [sets.design] if several else []
     order = _order([*keys, *(sets.codes[:, slot] for slot in range(sets.codes.shape[1]))])
-    region = decoded(made(order) for made, _ in columns)
-    table = pl.DataFrame(
-        [
-            *region,
-            *([pl.Series(DESIGN, (sets.design[order] + 1).astype(np.uint32))] if several else []),
-            *(
-                record_lists(sets.codes[order], sets.designs, snapshot.values)
-                if sets.designs.columns
-                else [listed(sets.codes[order], sets.designs).alias(snapshot.values.name)]
-            ),
-        ]
-    )
+    designs, values = sets.designs, snapshot.values
+
+    def table(rows: slice) -> pl.DataFrame:
+        own = order[rows]
+        codes = sets.codes[own]
+        shown = record_lists(codes, designs, values) if designs.columns else [listed(codes, designs).alias(values.name)]
+        design = [pl.Series(DESIGN, sets.design[own].astype(np.uint32) + np.uint32(1))] if several else []
+        return pl.DataFrame([*decoded(cells(own) for cells, _ in columns), *design, *shown])
+
     place = np.empty(order.size, dtype=np.uint32)
     place[order] = np.arange(1, order.size + 1, dtype=np.uint32)
     view = PublishedSets(
@@ -65,11 +62,10 @@ def alternatives(snapshot: Snapshot, grouping: Grouping, number: int = 1, *, cla
         design=sets.design,
         designs=sets.designs,
         values=np.arange(len(sets.designs.labels)),
-        group=grouping.group.astype(np.int64),
+        group=grouping.group,
     )
-    designs, values = sets.designs, snapshot.values
     drawn = record_tables(designs, values) if designs.columns else design_tables(designs, values.name)
-    return Recoded({"table": table, **drawn}, place, view)
+    return Recoded({"table": made(order.size, table), **drawn}, place, view)
 
 
 def record_lists(codes: npt.NDArray[np.unsignedinteger], designs: SetDesigns, values: Column) -> list[pl.Series]:
@@ -108,7 +104,7 @@ def _quasi(snapshot: Snapshot, grouping: Grouping) -> list[tuple[Any, npt.NDArra
     return [*(of_group(region) for region in regions), *(exact(column) for column in snapshot.as_is)]
 
 
-def _order(keys: list[npt.NDArray[np.integer]]) -> Ints:
+def _order(keys: list[npt.NDArray[np.integer]]) -> npt.NDArray[np.uint32]:
     """The order of rows by the keys, the first counting most; rows that agree in all of them are the same."""
     one = np.zeros(keys[0].size, dtype=np.uint64)
     possible = 1
@@ -121,10 +117,12 @@ def _order(keys: list[npt.NDArray[np.integer]]) -> Ints:
         one = one * np.uint64(size) + key.astype(np.uint64)
         possible *= size
     packed.append(one)
+    del one
     if len(packed) == 1:
-        return np.argsort(packed[0], kind="stable").astype(np.int64)
-    frame = pl.DataFrame([pl.Series(str(place), key) for place, key in enumerate(packed)])
-    return frame.select(pl.arg_sort_by(frame.columns)).to_series().to_numpy().astype(np.int64)
+        return np.argsort(packed[0], kind="stable").astype(np.uint32)
+    names = [str(place) for place in range(len(packed))]
+    frame = pl.DataFrame([pl.Series(name, packed.pop(0)) for name in names])
+    return frame.select(pl.arg_sort_by(names)).to_series().to_numpy().astype(np.uint32, copy=False)
 
 
 def listed(codes: npt.NDArray[np.unsignedinteger], designs: SetDesigns) -> pl.Series:
@@ -142,7 +140,7 @@ def listed(codes: npt.NDArray[np.unsignedinteger], designs: SetDesigns) -> pl.Se
 def values_of(codes: npt.NDArray[np.integer], labels: tuple[object, ...]) -> pl.Series:
     """The values at positions among labels: text as an enumeration, numbers as numbers."""
     if all(isinstance(label, str) for label in labels):
-        return enum_of(codes.astype(np.uint32), tuple(map(str, labels)))
+        return enum_of(codes if codes.dtype.kind == "u" else codes.astype(np.uint32), tuple(map(str, labels)))
     return pl.Series(labels).gather(pl.Series(codes.astype(np.uint32)))
 
 

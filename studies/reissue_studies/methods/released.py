@@ -86,7 +86,7 @@ def _published(setting: Setting, stream: Stream, way: Way, folder: Path, opened:
         series = opened.enter_context(open_series(folder / "series", policy))
         for number, table in enumerate(stream.states, start=1):
             draft = series.draft(table, seed=setting.release_seed(number))
-            truth.append(_shown(draft.private.rows, stream.sensitive, number))
+            truth.append(_shown(draft.rows, stream.sensitive, number))
             people.append(draft.new_people)
             summary = draft.summary
             series.commit(draft)

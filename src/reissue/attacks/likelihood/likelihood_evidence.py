@@ -79,7 +79,16 @@ class SetEvidence:
             # A value without a share can be in no set of the design; it may stand in one that was kept from another.
             weight = np.where(share > 0, slots / share, 0.0)
         people = release.people.astype(np.int64)
-        return cls(release.number, people, rows, starts, codes, slots / m, weight, Shares(shares, release.design))
+        return cls(
+            release.number,
+            people,
+            rows,
+            starts,
+            codes,
+            slots / m,
+            weight,
+            Shares(shares, release.design.astype(np.int64, copy=False)),
+        )
 
     def only(self, units: Bools) -> tuple[SetEvidence, Ints]:
         """Some of the rows."""

@@ -37,6 +37,7 @@ from reissue.guarantees.series.set_spells import Former, Spell, dependent, forme
 from reissue.model.change import Change, Rates, Renewal, Static, Transitions, change_from_dict
 from reissue.model.design import Design
 from reissue.model.sets import PublishedSets, Sets
+from reissue.model.snapshot import smallest_unsigned
 from reissue.reasoning.alternatives.set_probabilities import probability_given
 from reissue.reasoning.alternatives.tail_bounds import allowed, surprise
 
@@ -97,11 +98,11 @@ class _Judging:
         digests = digests_of(self._designs, self._labels)
         self._known = np.isin(digests, before.designs)
         self._before = before.with_labels(self._labels, digests)
-        self._twice = int((np.bincount(release.people) > 1).sum()) if release.people.size else 0
+        self._twice = _in_several_rows(release.people)
         self._place = before.rows_of(release.people)
         self._again = np.flatnonzero(self._place >= 0)
         self._row = self._place[self._again]
-        self._own = None if secret is None else secret.own.astype(np.int64)
+        self._own = None if secret is None else secret.own
         names = np.array([str(label) for label in labels])
         self._permanent = np.isin(names, promised.permanent) if promised.permanent else np.zeros(names.size, np.bool_)
         values = () if isinstance(promised.harmless, Mapping) else promised.harmless
@@ -258,9 +259,10 @@ class _Judging:
         elif isinstance(self._change, Static):
             self._static(same)
         elif self._secret is not None and self._own is not None:
-            own = self._own[again]
+            own = self._own[again].astype(np.int64)
             since = self._steps[before.release[row]]
-            back = Returned(own, before.own[row] == own, self._secret.drawn[again], self._design[again], since)
+            design = self._design[again].astype(np.int64)
+            back = Returned(own, before.own[row] == own, self._secret.drawn[again], design, since)
             stale = int(np.count_nonzero((before.own[row] != UNKNOWN) & ~back.same_own & ~back.drawn))
             keep = count_of(stale, "person keeps", "people keep")
             self._note(stale, f"{keep} the set of a value that they no longer have.")
@@ -314,7 +316,7 @@ class _Judging:
         known = self._before.own[self._row] != UNKNOWN
         again, row = self._again[known], self._row[known]
         before, now = slots[:, row], self._columns[:, again]
-        own, last = self._own[again], self._before.own[row]
+        own, last = self._own[again].astype(np.int64), self._before.own[row].astype(np.int64)
         length = self._steps[self._step.number] - self._steps[self._before.release[row]]
         away = impossible_moves(last[None], own[None], length, self._designs, self._change)
         begun = self._secret.drawn[again]
@@ -368,7 +370,7 @@ class _Judging:
             design, places = self._designs.of_values[at], self._designs.places[at]
             columns, own, marks = self._columns[:, rows], self._own[rows], self._marks[rows]
             if places.size < len(self._designs.labels):
-                local = self._local(at)
+                local = self._local(at).astype(smallest_unsigned(len(self._designs.labels)))
                 columns, own = local[columns], local[own]
             if self._designs.linked:
                 self._order_of_lives(design, columns, own, ERROR / 10 / len(jobs))
@@ -415,8 +417,8 @@ class _Judging:
         if not isinstance(self._change, Renewal) or self._own is None:
             return
         back = np.flatnonzero(self._place[rows] >= 0)
-        place, own = self._place[rows[back]], self._own[rows[back]]
-        last = self._before.own[place]
+        place, own = self._place[rows[back]], self._own[rows[back]].astype(np.int64)
+        last = self._before.own[place].astype(np.int64)
         mine, old = self._before.old_sets(place)
         stayed = (last == own)[mine]
         if isinstance(part, Single):
@@ -445,7 +447,9 @@ class _Judging:
         values = np.flatnonzero(self._permanent)
         before = self._before.slots[:, row]
         held = np.stack([(before == value).any(axis=0) for value in values], axis=1)
-        carried = Carried(self._columns[:, rows], self._own[rows], held, cell * since.size + gap.ravel())
+        carried = Carried(
+            self._columns[:, rows], self._own[rows].astype(np.int64), held, cell * since.size + gap.ravel()
+        )
         judged = beside(carried, np.concatenate(laws), values, self._labels)
         count = judged.strange
         self._note(
@@ -479,7 +483,9 @@ class _Judging:
         local[self._designs.places[at]] = np.arange(self._designs.places[at].size)
         return local
 
-    def _order_of_lives(self, design: Design, columns: npt.NDArray[np.integer], own: Ints, error: float) -> None:
+    def _order_of_lives(
+        self, design: Design, columns: npt.NDArray[np.integer], own: npt.NDArray[np.integer], error: float
+    ) -> None:
         """Whether the true life comes first, or last, more often than others; ascending ones are judged by value."""
         if (columns[1:] > columns[:-1]).all():
             return
@@ -516,9 +522,18 @@ class _Judging:
         return found
 
 
+def _in_several_rows(people: Ints) -> int:
+    """How many people are in more than one row."""
+    there = np.zeros(int(people.max(initial=-1)) + 1, dtype=np.bool_)
+    there[people] = True
+    if np.count_nonzero(there) == people.size:
+        return 0
+    return int((np.bincount(people) > 1).sum())
+
+
 def _columns(release: PublishedSets, labels: int) -> npt.NDArray[np.integer]:
     """A row for each slot: positions among the labels of the design, or their number for what is none of them."""
-    codes = np.ascontiguousarray(release.codes.T)
+    codes = release.codes.T
     if np.array_equal(release.values, np.arange(labels)) and int(codes.max(initial=0)) < labels:
         return codes
     place = np.full(int(max(release.values.max(initial=0), codes.max(initial=0))) + 1, labels, dtype=np.int64)

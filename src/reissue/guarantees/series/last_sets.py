@@ -19,8 +19,9 @@ import polars as pl
 
 from reissue.arrays.types import Floats, Ints, Words
 from reissue.model.memory import Memory, Remembered
+from reissue.model.pieces import made
 from reissue.model.record_design import RecordDesign
-from reissue.model.sets import SetDesigns
+from reissue.model.sets import Numbers, SetDesigns
 from reissue.model.snapshot import smallest_unsigned
 from reissue.reasoning.alternatives.tail_bounds import FACTORS
 
@@ -28,9 +29,12 @@ LAST, LABELS, DESIGNS, STEPS, WAGER, RECENT = "last", "labels", "designs", "step
 PERSON, OWN, DESIGN, RELEASE, MARK, SLOT, ROW = "person", "own", "design", "release", "mark", "slot", "row"
 UNKNOWN = -1
 """In place of a true value that nobody told."""
+PART = 1 << 18
+"""So many sets get a part of their marks at a time."""
 REMEMBERED = 400_000
 """So many slots of sets of the last release are remembered where marks are enough for all else."""
 
+Ints32 = npt.NDArray[np.int32]
 Whole = TypeVar("Whole", bound=np.integer)
 
 
@@ -61,12 +65,12 @@ class Recent:
 class LastSets:
     """A row for everybody who was ever published."""
 
-    person: Ints
-    own: Ints
+    person: Numbers
+    own: Numbers
     """The true value, a position among `labels`, or `UNKNOWN`."""
-    design: Ints
+    design: Numbers
     """A position among `designs`."""
-    release: Ints
+    release: Numbers
     mark: Words
     slots: npt.NDArray[np.integer] | None
     """A row for each slot, positions among `labels`; None where marks are enough."""
@@ -84,15 +88,15 @@ class LastSets:
     def read(cls, state: Memory) -> LastSets:
         """What `tables` gave; before the first release, nothing."""
         if LAST not in state:
-            none, words = np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.uint64)
+            none, words = np.zeros(0, dtype=np.uint32), np.zeros(0, dtype=np.uint64)
             return cls(none, none, none, none, words, None, words, words, (), np.zeros(FACTORS.size))
         last = state[LAST]
         slots = [last[name].to_numpy() for name in last.columns if name.startswith(SLOT)]
         return cls(
-            last[PERSON].to_numpy().astype(np.int64),
-            last[OWN].to_numpy().astype(np.int64) - 1,
-            last[DESIGN].to_numpy().astype(np.int64),
-            last[RELEASE].to_numpy().astype(np.int64),
+            last[PERSON].to_numpy(),
+            _signed(last[OWN].to_numpy(), state[LABELS].height) - 1,
+            last[DESIGN].to_numpy(),
+            last[RELEASE].to_numpy(),
             last[MARK].to_numpy(),
             np.stack(slots) if slots else None,
             state[LABELS]["label"].to_numpy(),
@@ -104,24 +108,28 @@ class LastSets:
 
     def tables(self) -> Remembered:
         """What to remember."""
-        narrow = smallest_unsigned(self.labels.size + 1)
-        slots = {} if self.slots is None else {f"{SLOT}_{at}": row.astype(narrow) for at, row in enumerate(self.slots)}
+        narrow, of_designs = smallest_unsigned(self.labels.size + 1), smallest_unsigned(self.designs.size)
+
+        def last(rows: slice) -> pl.DataFrame:
+            columns = {
+                PERSON: self.person[rows].astype(np.uint32),
+                OWN: (self.own[rows].astype(np.int64) + 1).astype(narrow),
+                DESIGN: self.design[rows].astype(of_designs),
+                RELEASE: self.release[rows].astype(np.uint32),
+                MARK: self.mark[rows],
+            }
+            slots = () if self.slots is None else self.slots
+            return pl.DataFrame(
+                {**columns, **{f"{SLOT}_{at}": row[rows].astype(narrow) for at, row in enumerate(slots)}}
+            )
+
         recent = {}
         if self.recent is not None:
             columns = {f"{SLOT}_{at}": one.astype(narrow) for at, one in enumerate(self.recent.slots)}
             recent[RECENT] = pl.DataFrame({ROW: self.recent.row.astype(np.uint32), **columns})
         return {
             **recent,
-            LAST: pl.DataFrame(
-                {
-                    PERSON: self.person.astype(np.uint32),
-                    OWN: (self.own + 1).astype(narrow),
-                    DESIGN: self.design.astype(smallest_unsigned(self.designs.size)),
-                    RELEASE: self.release.astype(np.uint32),
-                    MARK: self.mark,
-                    **slots,
-                }
-            ),
+            LAST: made(self.person.size, last),
             LABELS: pl.DataFrame({"label": self.labels}),
             DESIGNS: pl.DataFrame({DESIGN: self.designs}),
             STEPS: pl.DataFrame(
@@ -137,12 +145,12 @@ class LastSets:
             WAGER: pl.DataFrame({"wealth": self.wealth}),
         }
 
-    def rows_of(self, people: Ints) -> Ints:
+    def rows_of(self, people: Ints) -> Ints32:
         """The row of each of these people; -1 for whoever is new."""
-        size = int(max(people.max(initial=-1), self.person.max(initial=-1))) + 1
+        size = int(max(people.max(initial=0), self.person.max(initial=0))) + 1
         row = np.full(size, -1, dtype=np.int32)
-        row[self.person] = np.arange(self.person.size)
-        return row[people].astype(np.int64)
+        row[self.person] = np.arange(self.person.size, dtype=np.int32)
+        return row[people]
 
     def with_labels(self, labels: Words, designs: Words) -> LastSets:
         """In the positions of these labels and designs; those that are no longer there come behind them."""
@@ -151,13 +159,15 @@ class LastSets:
         if self.labels.size == 0 or np.array_equal(place, np.arange(place.size)):
             own, slots, recent = self.own, self.slots, self.recent
         else:
-            own = np.append(place, UNKNOWN)[self.own]
+            own = _signed(np.append(place, UNKNOWN), united.size)[self.own]
             slots = None if self.slots is None else place[self.slots]
             recent = None if self.recent is None else replace(self.recent, slots=place[self.recent.slots])
-        design = there[self.design] if self.designs.size else self.design
-        return replace(self, own=own, design=design, slots=slots, labels=united, designs=every, recent=recent)
+        design = there.astype(smallest_unsigned(every.size))[self.design] if self.designs.size else self.design
+        return replace(
+            self, own=_signed(own, united.size), design=design, slots=slots, labels=united, designs=every, recent=recent
+        )
 
-    def old_sets(self, rows: Ints) -> tuple[Ints, npt.NDArray[np.integer]]:
+    def old_sets(self, rows: Ints32) -> tuple[Ints, npt.NDArray[np.integer]]:
         """Of some rows those whose set is remembered, some of them if there are many; and these sets."""
         if self.slots is not None:
             known = np.arange(min(rows.size, REMEMBERED // len(self.slots)))
@@ -171,10 +181,10 @@ class LastSets:
 
     def after(
         self,
-        row: Ints,
+        row: Ints32,
         people: Ints,
-        own: Ints | None,
-        design: Ints,
+        own: npt.NDArray[np.integer] | None,
+        design: npt.NDArray[np.integer],
         mark: Words,
         slots: npt.NDArray[np.integer] | None,
         step: Step,
@@ -185,12 +195,13 @@ class LastSets:
 
         `recent` has everybody's sets, to remember those of some.
         """
-        new = row < 0
-        place = row.copy()
-        place[new] = self.person.size + np.arange(np.count_nonzero(new))
-        count = self.person.size + int(np.count_nonzero(new))
+        new = np.flatnonzero(row < 0).astype(np.int32)
+        place, count = row.copy(), self.person.size + new.size
+        place[new] = np.arange(self.person.size, count, dtype=np.int32)
 
-        def joined(before: npt.NDArray[Whole], now: npt.ArrayLike) -> npt.NDArray[Whole]:
+        def joined(before: npt.NDArray[Whole], now: npt.NDArray[Any]) -> npt.NDArray[Whole]:
+            if not before.size:
+                return now  # there is nobody else, and everybody stands in their own row
             together: npt.NDArray[Whole] = np.empty(count, dtype=before.dtype)
             together[: before.size] = before
             together[place] = now
@@ -201,9 +212,9 @@ class LastSets:
             slots = np.stack([joined(one.astype(np.int64), now) for one, now in zip(before, slots, strict=True)])
         return LastSets(
             joined(self.person, people),
-            joined(self.own, UNKNOWN if own is None else own),
+            joined(self.own, np.broadcast_to(np.int32(UNKNOWN), row.shape) if own is None else own),
             joined(self.design, design),
-            joined(self.release, step.number),
+            joined(self.release, np.broadcast_to(np.int32(step.number), row.shape)),
             joined(self.mark, mark),
             slots,
             self.labels,
@@ -214,11 +225,11 @@ class LastSets:
         )
 
 
-def _some(row: Ints, slots: npt.NDArray[np.integer]) -> Recent:
+def _some(row: Ints32, slots: npt.NDArray[np.integer]) -> Recent:
     """The sets of some people, from all parts of a release alike."""
     count = min(row.size, REMEMBERED // len(slots))
     chosen = np.arange(count) * row.size // max(count, 1)
-    return Recent(row[chosen], slots[:, chosen])
+    return Recent(row[chosen].astype(np.int64), slots[:, chosen])
 
 
 def _recent(table: pl.DataFrame) -> Recent:
@@ -248,10 +259,18 @@ def digests_of(designs: SetDesigns, labels: Words) -> Words:
 def marks_of(columns: npt.NDArray[np.integer], labels: Words, *, ordered: bool) -> Words:
     """The mark of each set, given as a row for each slot; `ordered`: another order is another set."""
     mark = np.zeros(columns.shape[1], dtype=np.uint64)
-    for slot, column in enumerate(columns):
-        factor = np.uint64(_digest(slot.to_bytes(4, "little")) | 1 if ordered else 1)
-        mark += (labels * factor)[column]
+    factors = [np.uint64(_digest(slot.to_bytes(4, "little")) | 1 if ordered else 1) for slot in range(len(columns))]
+    numbers = [labels * factor for factor in factors]
+    for begin in range(0, mark.size, PART):
+        part = slice(begin, begin + PART)
+        for own, column in zip(numbers, columns, strict=True):
+            mark[part] += own[column[part]]
     return mark
+
+
+def _signed(numbers: npt.NDArray[np.integer], labels: int) -> npt.NDArray[np.signedinteger]:
+    """Numbers of so many labels, or `UNKNOWN`, in little room."""
+    return numbers.astype(np.int16 if labels < 2**15 else np.int32, copy=False)
 
 
 def _digest(text: bytes) -> int:

@@ -18,6 +18,7 @@ from dataclasses import dataclass, replace
 from typing import ClassVar, Literal
 
 import numpy as np
+import numpy.typing as npt
 import polars as pl
 
 from reissue.arrays.dense import ascending
@@ -113,13 +114,14 @@ class SameSignature(Measured):
         people, group = _people_and_groups(release)
         found = signatures_of(release)
         # Groups of counterfeits alone have a signature that nobody needs to keep.
-        signature = found.number[group]
-        used = np.flatnonzero(np.bincount(signature, minlength=len(found.sets)))
+        has_people = np.zeros(release.group_count, dtype=np.bool_)
+        has_people[group] = True
+        used = np.flatnonzero(np.bincount(found.number[has_people], minlength=len(found.sets)))
         values = _values(published)
         stays, ids = stays.signature_ids([[values[code] for code in found.sets[at].tolist()] for at in used.tolist()])
         id_of = np.full(len(found.sets), -1, dtype=np.int64)
         id_of[used] = ids
-        stays, step = stays.advance(release.number, people, id_of[signature])
+        stays, step = stays.advance(release.number, people, id_of[found.number][group])
 
         back = step.returned
         changed = back.person[back.signature != back.last.signature]
@@ -165,12 +167,13 @@ class MInvariant(SameSignature):
         return MUnique(self.m).measure(published, release)
 
 
-def _people_and_groups(release: PublishedGroups) -> tuple[Ints, Ints]:
+def _people_and_groups(release: PublishedGroups) -> tuple[Ints, npt.NDArray[np.int32]]:
     """The people of a release, ascending, and the group of each. Counterfeits are nobody."""
-    group = release.member_groups
+    group = np.repeat(np.arange(release.group_count, dtype=np.int32), release.sizes)
     order = ascending(release.members)
-    order = order[np.count_nonzero(release.members[order] < 0) :]
     people = release.members[order]
+    begin = int(np.searchsorted(people, 0))
+    people, order = people[begin:], order[begin:]
     twice = int(np.count_nonzero(release.members >= 0)) - people.size
     if twice:
         raise ParameterError(

@@ -12,7 +12,7 @@ above what is stated.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from math import comb
@@ -20,6 +20,7 @@ from math import comb
 import numpy as np
 import numpy.typing as npt
 
+from reissue.arrays.dense import often
 from reissue.arrays.types import Floats, Ints, Words
 from reissue.model.design import Design
 from reissue.reasoning.alternatives.joint_inclusion import JointInclusion
@@ -31,6 +32,8 @@ MANY_VALUES = 256
 """Designs with more are not looked at for each true value by itself."""
 MANY_SETS = 500
 """Designs with more possible sets are not looked at set by set."""
+PART = 1 << 18
+"""So many sets are looked at together."""
 PAIRED = 20_000
 """So many people are compared with somebody who has the same value."""
 
@@ -62,17 +65,25 @@ class Drawn:
         """How probable two values are together."""
         return JointInclusion(self.design)
 
-    @cached_property
+    def labels_of(self, rows: slice) -> Ints:
+        """The label of each true value of some sets."""
+        return self.own[rows].astype(np.int64) if self.free else self.places[self.own[rows]]
+
+    @property
     def true(self) -> Ints:
-        """The label of each true value."""
-        return self.own.astype(np.int64) if self.free else self.places[self.own]
+        """The labels of true values: of all sets where they are drawn given nothing, otherwise those that may be."""
+        return self.labels_of(slice(None)) if self.free else self.places
 
     @cached_property
     def counts(self) -> Ints:
         """For each value of the design how many people have it."""
         if self.free:
             return np.zeros(self.design.values, dtype=np.int64)
-        return np.bincount(self.own, minlength=self.design.values)
+        return often(self.own, self.design.values)
+
+    def spans(self) -> Iterator[slice]:
+        """The sets in parts, so that what is counted of them needs little memory."""
+        return (slice(begin, begin + PART) for begin in range(0, self.count, PART))
 
 
 def unlikely(parts: Sequence[Drawn], error: float) -> list[str]:
@@ -111,12 +122,14 @@ def _decoys(parts: Sequence[Drawn], labels: Ints, error: float) -> str | None:
 def _by_value(part: Drawn) -> tuple[Ints, Floats, Floats, Floats]:
     """True values, and for each, a row, and every other value: how often that is in sets, could be, and should."""
     design, values = part.design, part.design.values
-    people, row = np.unique(part.true, return_inverse=True) if part.free else (part.places, part.own.astype(np.intp))
+    people, row = np.unique(part.true, return_inverse=True) if part.free else (part.places, part.own)
     seen = np.zeros(people.size * values, dtype=np.int64)
-    for column in part.columns:
-        seen += np.bincount(row * values + column, minlength=seen.size)
+    for rows in part.spans():
+        line = row[rows].astype(np.intp) * values
+        for column in part.columns:
+            seen += np.bincount(line + column[rows], minlength=seen.size)
     cells = seen.reshape(people.size, values) // design.slots
-    trials = np.repeat(np.bincount(row, minlength=people.size)[:, None], values, axis=1)
+    trials = np.repeat(often(row, people.size)[:, None], values, axis=1)
     if part.free:
         return people, cells.astype(np.float64), trials.astype(np.float64), trials * design.inclusion
     expected = part.joint.matrix() * (part.counts / design.inclusion)[:, None]
@@ -130,7 +143,7 @@ def _by_all(part: Drawn) -> tuple[Ints, Floats, Floats, Floats]:
     design, counts = part.design, part.counts
     seen = np.zeros(design.values, dtype=np.int64)
     for column in part.columns:
-        seen += np.bincount(column, minlength=design.values)
+        seen += often(column, design.values)
     expected = part.count * design.inclusion if part.free else part.joint.totals(counts / design.inclusion)
     others, trials = seen // design.slots - counts, part.count - counts
     return part.places, others[None].astype(np.float64), trials[None].astype(np.float64), expected[None]
@@ -149,22 +162,24 @@ def _positions(parts: Sequence[Drawn], labels: Ints, error: float) -> str | None
     slots, fair = 0.0, 0.0
     for part in parts:
         design = part.design
-        own = np.searchsorted(part.places, part.own) if part.free else part.own.astype(part.columns.dtype)
-        rank = np.zeros(part.count, dtype=np.int16)
-        for column in part.columns:
-            rank += column < own
         if part.free:
-            below = np.append(0.0, np.cumsum(design.inclusion))[own]
-            room = np.full(part.count, design.m, dtype=np.float64)
+            of_value = np.append(0.0, np.cumsum(design.inclusion))
+            room = np.full(of_value.size, design.m, dtype=np.float64)
         else:
-            below = (part.joint.below(design.slots.astype(np.float64)) / design.inclusion)[own]
-            room = (design.m - design.slots[own]).astype(np.float64)
-        could = room > 0
-        true, share = np.searchsorted(labels, part.true[could]), 1 / room[could]
-        seen += np.bincount(true, rank[could] * share, minlength=labels.size)
-        expected += np.bincount(true, below[could] * share, minlength=labels.size)
-        trials += np.bincount(true, minlength=labels.size)
-        slots, fair = slots + float(rank.sum()), fair + float(below.sum())
+            of_value = part.joint.below(design.slots.astype(np.float64)) / design.inclusion
+            room = (design.m - design.slots).astype(np.float64)
+        for rows in part.spans():
+            own = part.own[rows]
+            own = np.searchsorted(part.places, own) if part.free else own.astype(part.columns.dtype, copy=False)
+            rank = np.zeros(own.size, dtype=np.int16)
+            for column in part.columns:
+                rank += column[rows] < own
+            below, could = of_value[own], room[own] > 0
+            true, share = np.searchsorted(labels, part.labels_of(rows)[could]), 1 / room[own[could]]
+            seen += np.bincount(true, rank[could] * share, minlength=labels.size)
+            expected += np.bincount(true, below[could] * share, minlength=labels.size)
+            trials += np.bincount(true, minlength=labels.size)
+            slots, fair = slots + float(rank.sum()), fair + float(below.sum())
     single = surprise(seen, trials, expected)
     every = surprise(seen.sum(), trials.sum(), expected.sum())
     if max(single.max(), every.max()) <= allowed(error, labels.size + 1):

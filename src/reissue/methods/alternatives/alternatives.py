@@ -73,6 +73,8 @@ FAR_OFF = 1.25
 """A value that comes to be so many times as frequent as its share is told."""
 OWN_COLUMNS = ("design", "version", "share", "slots", "room", "combination", "probability", "places")
 """Columns of the public tables that describe how sets were drawn."""
+PART = 1 << 18
+"""So many sets at a time get the numbers of labels."""
 SET, COIN, VERSION, CARRIED, CHOICE, MOVES, ORDER, LIFE = range(1, 9)
 """What the random words of a row are for. The key is a new one for every release."""
 
@@ -315,8 +317,9 @@ class Alternatives(Method):
             memory, book.designs.labels, book.designs.labels if before is None else before.designs.labels, self.m
         )
         sets, withheld = drawing.sets(known, delta.since)
-        shown = np.flatnonzero(~withheld)
-        if not shown.size:
+        shown: Ints | slice = np.flatnonzero(~withheld) if withheld.any() else slice(None)
+        people = snapshot.people[shown]
+        if not people.size:
             raise Infeasible(
                 "Nobody can be published: everybody's value changed, and values are declared to be static.",
                 hint="declare how values change with 'change', and record that with `reissue amend`.",
@@ -325,20 +328,20 @@ class Alternatives(Method):
         held = {MOVED if book.designs.linked else CHANGED: np.flatnonzero(withheld)} if withheld.any() else {}
         notes = (*self._notes(book, sets), *drawing.change_notes(known, delta.since))
         grouping = Grouping(group, count, held_back=held, sets=sets, notes=notes)
-        kept = known.after(
-            snapshot.people[shown], sets.own[shown], sets.design[shown], delta.since + 1, sets.codes[shown]
-        )
-        return grouping, {BOOK: book.frame(), SETS: kept.frame(len(book.designs.labels)), **cut}
+        release = np.broadcast_to(np.uint32(delta.since + 1), people.shape)
+        kept = known.after(KeptSets(people, sets.own[shown], sets.design[shown], release, sets.codes[shown]))
+        return grouping, {BOOK: book.frame(), SETS: kept, **cut}
 
     def _grouped(
-        self, snapshot: Snapshot, shown: Ints, memory: Memory
+        self, snapshot: Snapshot, shown: Ints | slice, memory: Memory
     ) -> tuple[npt.NDArray[np.int32], int, dict[str, pl.DataFrame]]:
         """The regions of those who are published, how many there are, and the cuts between them; one row each
         where quasi-identifiers are exact."""
         group = np.full(len(snapshot), HELD_BACK, dtype=np.int32)
         if self.k is None:
-            group[shown] = np.arange(shown.size, dtype=np.int32)
-            return group, shown.size, {}
+            count = group[shown].size
+            group[shown] = np.arange(count, dtype=np.int32)
+            return group, count, {}
         columns = [replace(column, codes=column.codes[shown]) for column in snapshot.quasi]
         region, count, cut = regions(columns, self.k, memory)
         group[shown] = region.astype(np.int32)
@@ -374,10 +377,9 @@ class Alternatives(Method):
             epsilon = Fraction(self.epsilon).limit_denominator(10**6)
             shares = noised_records(every_column(snapshot.values), epsilon, self.merge, rng)
         else:
-            codes = snapshot.values.codes.astype(np.int64)
             epsilon = Fraction(self.epsilon).limit_denominator(10**6)
             count = 1 if cells is None else cells.height
-            shares = references.noised(snapshot.values, codes, cell, count, epsilon, self.merge, rng)
+            shares = references.noised(snapshot.values, snapshot.values.codes, cell, count, epsilon, self.merge, rng)
         noised, noise = (None, None) if self.reference is not None else (of_shares, self.epsilon)
         source, spent = (of_shares, of_limits), self._spent_after(before)
         if isinstance(shares, RecordReference):
@@ -637,11 +639,10 @@ class _Drawing:
 
     def __init__(self, method: Alternatives, snapshot: Snapshot, book: Book, cell: Ints, words: _Words) -> None:
         self._method, self._book, self._cell, self._words = method, book, cell, words
-        self._people = snapshot.people.astype(np.int64)
+        self._people = snapshot.people
         place = book.positions(snapshot.values)
-        codes = snapshot.values.codes.astype(np.int64)
-        references.need_known(place, codes)
-        self._own = place[codes]
+        references.need_known(place, snapshot.values.codes)
+        self._own = place.astype(smallest_unsigned(len(book.designs.labels)))[snapshot.values.codes]
         self._change = change_of(method.change)
         labels = snapshot.schema.permanent
         self._permanent = np.array([label in labels for label in book.designs.labels], dtype=np.bool_)
@@ -662,11 +663,11 @@ class _Drawing:
     def sets(self, known: KeptSets, last: int) -> tuple[Sets, Bools]:
         """A set for everybody; whose value changed although it should not is marked as withheld."""
         has, row = known.of(self._people)
-        before = known.value[row] if known.person.size else np.full(has.size, -1)
+        before = known.value[row] if known.person.size else self._own
         differs = has & (before != self._own)
         withheld = self._static(differs) if isinstance(self._change, Static) else np.zeros(has.size, dtype=np.bool_)
         codes = np.zeros((has.size, self._method.m), dtype=smallest_unsigned(len(self._book.designs.labels)))
-        design, drawn = np.zeros(has.size, dtype=np.int64), ~has
+        design, drawn = np.zeros(has.size, dtype=smallest_unsigned(len(self._book.designs.designs))), ~has
         stay = np.flatnonzero(has)
         if stay.size:
             codes[stay], design[stay] = known.codes[row[stay]], known.design[row[stay]]
@@ -676,23 +677,26 @@ class _Drawing:
             for cell in np.unique(self._cell[stay]).tolist():
                 rows = stay[self._cell[stay] == cell]
                 rings = self._rings(cell, known.release[row[rows]], last)
-                renewed = differs[rows] | (self._uniform(rows, COIN) < rings.coin(self._own[rows]))
+                renewed = differs[rows] | (self._uniform(rows, COIN) < rings.coin(self._own[rows].astype(np.int64)))
                 again = rows[renewed]
                 drawn[again] = True
-                codes[again], design[again] = self._again(again, rings.only(renewed), codes[again], cell)
+                design[again] = self._again(again, rings.only(renewed), codes, cell)
         fresh = np.flatnonzero(~has)
         design[fresh] = self._first(self._book.version) + self._cell[fresh]
-        codes[fresh] = self._draw(fresh, design[fresh])
+        self._draw(fresh, design[fresh], codes)
         if self._book.designs.linked:
             codes[fresh] = self._in_any_order(codes[fresh], fresh)
-        own = np.where(withheld, before, self._own)
+        own = np.where(withheld, before, self._own) if withheld.any() else self._own
         return Sets(codes, drawn, self._book.designs, design, own), withheld
 
     def change_notes(self, known: KeptSets, last: int) -> tuple[str, ...]:
         """What to say where the values of people who were published before did not change as declared."""
         has, row = known.of(self._people)
-        rows = np.flatnonzero(has) if known.person.size else np.zeros(0, dtype=np.int64)
-        before, since = known.value[row[rows]], known.release[row[rows]] - 1  # releases are counted from 0 here
+        if isinstance(self._change, Static) or not known.person.size:
+            return ()
+        rows = np.flatnonzero(has)
+        before = known.value[row[rows]].astype(np.int64)
+        since = known.release[row[rows]].astype(np.int64) - 1  # releases are counted from 0 here
         if isinstance(self._change, Renewal):
             # Only people of whom nothing but the rate that is declared now is expected.
             rates = np.array(self._book.rates)
@@ -705,8 +709,9 @@ class _Drawing:
         if self._book.designs.linked and rows.size:
             steps = last - since
             tables = powers(_chain(self._change, self._book.designs), int(steps.max()))
-            can = possible(before, self._own[rows], tables, steps)
-            return change_notes.of_table(fit_of_table(before[can], self._own[rows][can], steps[can], tables))
+            own = self._own[rows].astype(np.int64)
+            can = possible(before, own, tables, steps)
+            return change_notes.of_table(fit_of_table(before[can], own[can], steps[can], tables))
         return ()
 
     def _comers(self, cell: int, before: Ints, since: Ints, cells: Ints) -> Comers:
@@ -720,9 +725,9 @@ class _Drawing:
     def _live_on(self, rows: Ints, known: KeptSets, row: Ints, last: int, codes: SetCodes) -> Bools:
         """Move all lives of everybody on; whose value moved as the table says nobody's does is refused or withheld."""
         designs = self._book.designs
-        steps = last + 1 - known.release[row[rows]]
+        steps = last + 1 - known.release[row[rows]].astype(np.int64)
         tables = powers(_chain(self._change, designs), int(steps.max(initial=0)))
-        before, own = known.value[row[rows]], self._own[rows]
+        before, own = known.value[row[rows]].astype(np.int64), self._own[rows].astype(np.int64)
         can = possible(before, own, tables, steps)
         withheld = np.zeros(len(codes), dtype=np.bool_)
         withheld[rows[~can]] = True
@@ -754,13 +759,14 @@ class _Drawing:
         words = self._words.of(rows, ORDER, self._method.m)(np.arange(rows.size), 0)[:, : self._method.m]
         return np.take_along_axis(codes, np.argsort(words, axis=1), axis=1)
 
-    def _again(self, rows: Ints, rings: _Rings, before: SetCodes, cell: int) -> tuple[SetCodes, Ints]:
-        """New sets for people who had one, and the designs they are from."""
+    def _again(self, rows: Ints, rings: _Rings, codes: SetCodes, cell: int) -> Ints:
+        """Put new sets for people who had one into `codes`; the designs they are from."""
         if self._permanent.any():
-            design = np.full(rows.size, self._first(self._book.version) + cell)
-            return self._carrying(rows, before, rings), design
-        design = self._first(self._versions(rings, rows)) + cell
-        return self._draw(rows, design), design
+            codes[rows] = self._carrying(rows, codes[rows], rings)
+            return np.full(rows.size, self._first(self._book.version) + cell)
+        design: Ints = self._first(self._versions(rings, rows)) + cell
+        self._draw(rows, design, codes)
+        return design
 
     def _static(self, differs: Bools) -> Bools:
         changed = int(differs.sum())
@@ -775,7 +781,8 @@ class _Drawing:
 
     def _rings(self, cell: int, released: Ints, last: int) -> _Rings:
         """What may have happened since people of a cell were last published."""
-        steps, gap = np.unique(released - 1, return_inverse=True)  # releases are counted from 0 there
+        released = released.astype(np.int64) - 1  # releases are counted from 0 there
+        steps, gap = np.unique(released, return_inverse=True)
         permanent = self._permanent if self._permanent.any() else None
         rates, versions = np.array(self._book.rates), np.array(self._book.steps) - 1
         return _Rings(gaps(rates, versions, self._shares(cell), steps, last, permanent), gap)
@@ -800,18 +807,24 @@ class _Drawing:
         """The first design of a version, by position."""
         return np.searchsorted(np.array(self._book.designs.version), version)
 
-    def _draw(self, rows: Ints, design: Ints) -> SetCodes:
+    def _draw(self, rows: Ints, design: npt.NDArray[np.integer], codes: SetCodes) -> None:
+        """Draw sets for these rows from these designs, into `codes`."""
         designs = self._book.designs
-        drawn = np.zeros((rows.size, self._method.m), dtype=smallest_unsigned(len(designs.labels)))
-        for at in np.unique(design).tolist():
-            mine = np.flatnonzero(design == at)
+        used = np.flatnonzero(np.bincount(design)).tolist()
+        for at in used:
+            mine = rows if len(used) == 1 else rows[design == at]
             places = designs.places[at]
-            local = np.searchsorted(places, self._own[rows[mine]])
-            words = self._words.of(rows[mine], SET, 2 * self._method.m, at)
-            one = designs.designs[at]
-            found = draw_records(one, local, words) if isinstance(one, RecordDesign) else draw(one, local, words)
-            drawn[mine] = places.astype(drawn.dtype)[found]
-        return drawn
+            local = np.zeros(len(designs.labels), dtype=codes.dtype)
+            local[places] = np.arange(places.size)
+            words = self._words.of(mine, SET, 2 * self._method.m, at)
+            one, own = designs.designs[at], local[self._own[mine]]
+            if isinstance(one, RecordDesign):
+                codes[mine] = places.astype(codes.dtype)[draw_records(one, own.astype(np.int64), words)]
+                continue
+            found = draw(one, own, words)
+            for begin in range(0, mine.size, PART):
+                part = slice(begin, begin + PART)
+                codes[mine[part]] = places.astype(codes.dtype)[found[part]]
 
     def _carrying(self, rows: Ints, before: SetCodes, rings: _Rings) -> SetCodes:
         """New sets that hold all permanent values of those before, and beside them values of whatever was drawn.
@@ -858,7 +871,7 @@ class _Drawing:
 def _cells(snapshot: Snapshot, given: Sequence[str], known: pl.DataFrame | None) -> tuple[Ints, pl.DataFrame | None]:
     """For each row its cell of the columns given, and the cells: those known already, or those of the table."""
     if not given:
-        return np.zeros(len(snapshot), dtype=np.int64), None
+        return np.zeros(len(snapshot), dtype=np.uint8), None
     columns: dict[str, Column] = {column.name: column for column in (*snapshot.quasi, *snapshot.as_is)}
     frame = pl.DataFrame([columns[name].decode().cast(pl.String) for name in given])
     cells = frame.unique().sort(given) if known is None else known

@@ -14,8 +14,10 @@ from fractions import Fraction
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import polars as pl
 
+from reissue.arrays.dense import often
 from reissue.arrays.types import Floats, Ints
 from reissue.errors import Infeasible, ParameterError, Refused, TableError, count_of
 from reissue.methods.alternatives.noise import discrete_laplace
@@ -127,8 +129,8 @@ def given(shares: Mapping[str, float], values: Column) -> Reference:
 
 def noised(
     values: Column,
-    codes: Ints,
-    cell: Ints,
+    codes: npt.NDArray[np.integer],
+    cell: npt.NDArray[np.integer],
     cells: int,
     epsilon: Fraction,
     merge: float,
@@ -143,8 +145,8 @@ def noised(
     """
     scale = Fraction(2) / epsilon
     names = names_of(values)
-    counts = np.zeros((cells, len(names)), dtype=np.int64)
-    np.add.at(counts, (cell, codes), 1)
+    kinds = cells * len(names)
+    counts = often(codes if cells == 1 else cell.astype(np.int64) * len(names) + codes, kinds).reshape(cells, -1)
     noisy = counts + discrete_laplace(scale, counts.size, rng).reshape(counts.shape)
     total = noisy.sum(axis=0)
     few = too_few(epsilon, merge, cells)
@@ -279,11 +281,12 @@ def _spent(what: str, column: pl.Series) -> float:
     return float(numbers[0])
 
 
-def need_known(place: Ints, codes: Ints) -> None:
+def need_known(place: Ints, codes: npt.NDArray[np.integer]) -> None:
     """Refuse a table with values that the reference does not have."""
-    lacking = int(np.count_nonzero(place[codes] < 0))
+    counts = often(codes, place.size)
+    lacking = int(counts[place < 0].sum())
     if lacking:
-        values = int(np.count_nonzero(np.bincount(codes[place[codes] < 0])))
+        values = int(np.count_nonzero(counts[place < 0]))
         raise Refused(
             f"{count_of(lacking, 'person has', 'people have')} {count_of(values, 'value')} that the reference does not "
             "have: a set with it would give it away.",

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from reissue.arrays.dense import often
 from reissue.arrays.runs import owners
 from reissue.arrays.types import Bools, Ints
 from reissue.errors import Infeasible, count_of
@@ -23,7 +24,7 @@ from reissue.methods.invariance.value_space import SignatureNumbers, ValueSpace
 from reissue.model.grouping import HELD_BACK, Counterfeits, Grouping
 from reissue.model.memory import Memory, Remembered
 from reissue.model.showing import shown
-from reissue.model.snapshot import Snapshot
+from reissue.model.snapshot import Snapshot, smallest_unsigned
 from reissue.reasoning.history.stays import Stays
 
 if TYPE_CHECKING:
@@ -97,6 +98,13 @@ class Round:
             slot_signature=np.repeat(used, sizes),
             slot_value=np.concatenate([np.empty(0, dtype=np.int64), *orders]),
         )
+
+    def give_up_rows(self) -> None:
+        """Forget what was known of rows one by one: they are settled, and a large table has many."""
+        self.place = self.before = self.slot = np.empty(0, dtype=np.int64)
+        self.space = replace(self.space, rows=self.slot)
+        for rows in ("keeping", "arriving"):
+            self.__dict__.pop(rows, None)
 
     def part_changed(self, changed: Changed) -> None:
         """Deal with people whose value is no longer in their signature."""
@@ -198,6 +206,7 @@ class Round:
         signature[keeping] = self.before[keeping]
         rows, slots = self._placed(buckets, choice)
         signature[rows] = buckets.signature[slots]
+        del rows, slots
         arriving = self.arriving
         self.hold_back(WAITING, arriving[signature[arriving] == HELD_BACK])
         self.anew = self.anew[signature[self.anew] != HELD_BACK]
@@ -208,21 +217,24 @@ class Round:
             )
         return Settled(self, signature, *self._counterfeits(buckets, signature))
 
-    def _placed(self, buckets: BucketCounts, choice: Choice) -> tuple[Ints, Ints]:
+    def _placed(self, buckets: BucketCounts, choice: Choice) -> tuple[Ints, npt.NDArray[np.integer]]:
         """Which arrival goes to which slot: of each value as many as planned, at random or evenly along a curve."""
         rows = self.rng.permutation(self.arriving)
-        value = self.space.rows[rows]
+        value = self.space.rows[rows].astype(smallest_unsigned(buckets.values))
+        have = often(value, buckets.values)
         rows = rows[np.argsort(value, kind="stable")]
-        have = np.bincount(value, minlength=buckets.values)
         slot_by_value = np.argsort(buckets.value, kind="stable")
-        slots = np.repeat(slot_by_value, buckets.fresh[slot_by_value])
-        need = np.bincount(buckets.value[slots], minlength=buckets.values)
+        slots = np.repeat(slot_by_value.astype(np.int32), buckets.fresh[slot_by_value])
+        need = np.bincount(buckets.value, buckets.fresh, minlength=buckets.values).astype(np.int64)
         # The first rows of each value go to its slots; rows beyond them wait, whoever that is.
-        rank = np.arange(rows.size) - np.repeat(np.cumsum(have) - have, have)
-        rows = rows[rank < np.repeat(need, have)]
+        if (need < have).any():
+            rank = np.arange(rows.size) - np.repeat(np.cumsum(have) - have, have)
+            rows = rows[rank < np.repeat(need, have)]
         return (rows, slots) if choice == "random" else self._along_a_curve(rows, slots, buckets)
 
-    def _along_a_curve(self, rows: Ints, slots: Ints, buckets: BucketCounts) -> tuple[Ints, Ints]:
+    def _along_a_curve(
+        self, rows: Ints, slots: npt.NDArray[np.integer], buckets: BucketCounts
+    ) -> tuple[Ints, npt.NDArray[np.integer]]:
         """Both in the order of values, and within a value so that every bucket gets rows at even distances.
 
         Then the i-th rows of all values of a bucket lie near each other. Where a bucket begins is drawn at random.
@@ -232,10 +244,10 @@ class Round:
 
         space = QuasiSpace.of(self.snapshot.quasi, self.snapshot.schema)
         cells = space.cells([column.codes[rows] for column in self.snapshot.quasi])
-        rows = rows[near_order(cells, self.space.rows[rows], space.lines, self.rng)]
+        rows = rows[near_order(cells, self.space.rows[rows].astype(np.int64), space.lines, self.rng)]
         rows = rows[np.argsort(self.space.rows[rows], kind="stable")]
         first = buckets.spread(self.rng.random(buckets.starts.size))
-        run = np.concatenate([[0], np.flatnonzero(np.diff(slots)) + 1]).astype(np.int64) if slots.size else slots
+        run = np.concatenate([[0], np.flatnonzero(np.diff(slots)) + 1]).astype(np.int64)[: slots.size]
         within = np.arange(slots.size) - np.repeat(run, np.diff(run, append=slots.size))
         distance = (within + first[slots]) / np.maximum(buckets.fresh[slots], 1)
         return rows, slots[np.lexsort((distance, buckets.value[slots]))]
@@ -296,7 +308,8 @@ class Settled:
 
     def memory(self) -> Remembered:
         """What to know again at the next release: everybody's stays, this release included, and the counterfeits."""
-        published = np.flatnonzero(self.signature != HELD_BACK)
+        held = self.signature == HELD_BACK
+        published: Ints | slice = np.flatnonzero(~held) if held.any() else slice(None)
         people = self.round.snapshot.people[published]
         stays, _ = self.round.signatures.stays.advance(self.round.number, people, self.signature[published])
         return {**stays.tables(), "counterfeits": self.made.table()}

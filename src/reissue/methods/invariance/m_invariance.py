@@ -103,6 +103,7 @@ class MInvariance(Method):
     ) -> tuple[Grouping, Remembered]:
         """Division, balancing, assignment, split."""
         settled = self._settled(Round.begin(snapshot, delta.since + 1, memory, self.m, rng))
+        settled.round.give_up_rows()
         return settled.split() if self.split else settled.merged(), settled.memory()
 
     def adopt(self, published: Published) -> tuple[Remembered, Ints]:

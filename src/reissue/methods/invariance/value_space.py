@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
+import numpy.typing as npt
 import polars as pl
 
 from reissue.arrays.types import Ints
@@ -29,7 +30,7 @@ class ValueSpace:
 
     values: tuple[object, ...]
     """Labels as text, numbers as floats, None for a missing number."""
-    rows: Ints
+    rows: npt.NDArray[np.integer]
     """For each row of the table the place of its value."""
     levels: Levels
 
@@ -57,7 +58,7 @@ class ValueSpace:
             order = sorted(range(len(labels)), key=lambda at: hashlib.blake2b(labels[at].encode()).digest())
             place = np.argsort(order)
             return cls(tuple(labels[at] for at in order), place[column.codes], column.levels)
-        return cls(labels, column.codes.astype(np.int64), column.levels)
+        return cls(labels, column.codes, column.levels)
 
     def __len__(self) -> int:
         return len(self.values)

@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from reissue.arrays.types import Floats, Ints
+from reissue.arrays.dense import often
+from reissue.arrays.types import Bools, Floats, Ints
 from reissue.errors import count_of
 from reissue.model.sets import OTHERS, SetDesigns, Sets
 from reissue.publishing.checking.allowing import Failed
@@ -30,10 +31,10 @@ def outgrown_shares(draft: Draft, checks: Checks) -> Failed | None:
         return None
     # Sets that are kept were drawn for a table in which values were as frequent as they were then.
     shown = draft.grouping.group >= 0
-    drawn = np.flatnonzero(shown & sets.drawn)
-    if not drawn.size:
+    drawn = shown & sets.drawn
+    if not drawn.any():
         return None
-    people, chance = far_above(sets.rows(drawn))
+    people, chance = far_above(sets, drawn)
     everybody = int(np.count_nonzero(shown))
     if people < checks.few or people <= checks.outgrown_shares * everybody:
         return None
@@ -46,12 +47,13 @@ def outgrown_shares(draft: Draft, checks: Checks) -> Failed | None:
     )
 
 
-def far_above(sets: Sets) -> tuple[int, float]:
-    """How many people have a value beyond so many times its limit, and the largest probability among those."""
-    weight = _more_frequent(sets)
+def far_above(sets: Sets, chosen: Bools | None = None) -> tuple[int, float]:
+    """How many people, of those chosen, have a value beyond so many times its limit, and the largest probability."""
+    chosen = np.ones(sets.own.size, dtype=np.bool_) if chosen is None else chosen
+    weight = _more_frequent(sets, chosen)
     people, highest = 0, 0.0
-    for first in range(0, sets.own.size, AT_ONCE):
-        part = sets.rows(np.arange(first, min(first + AT_ONCE, sets.own.size)))
+    for first in range(0, chosen.size, AT_ONCE):
+        part = sets.rows(first + np.flatnonzero(chosen[first : first + AT_ONCE]))
         codes = part.codes.astype(np.int64)
         odds = weight[part.design[:, None], codes]
         odds = odds / odds.sum(axis=1, keepdims=True)
@@ -68,12 +70,12 @@ def far_above(sets: Sets) -> tuple[int, float]:
     return people, highest
 
 
-def _more_frequent(sets: Sets) -> Floats:
+def _more_frequent(sets: Sets, chosen: Bools) -> Floats:
     """For each design and label how many times as frequent it is as its share; 1 where that may be chance."""
     designs = sets.designs
     times = np.ones((len(designs.designs), len(designs.labels)))
     for at, (design, places) in enumerate(zip(designs.designs, designs.places, strict=True)):
-        counts = np.bincount(sets.own[sets.design == at], minlength=len(designs.labels)).astype(np.float64)
+        counts = often(sets.own[chosen & (sets.design == at)], len(designs.labels)).astype(np.float64)
         expected = design.shares * counts.sum()
         chance = 5 * np.sqrt(expected) + 5
         off = np.abs(counts[places] - expected) > np.maximum(chance, 0.35 * expected)

@@ -109,35 +109,46 @@ def newcomers_leavers(read: TableRead, history: History, sensitive: str, checks:
     columns = [name for name in now.columns if name in last.columns and name != PERSON]
     if sensitive not in columns:  # of releases made elsewhere nobody knows who has which value
         return None
-    left, came = _records(last, delta.gone, columns), _records(now, delta.arrived, columns)
-    pairs = _counted(left, "left").join(_counted(came, "came"), on=columns, nulls_equal=True)
+    left = _texts(_counted(_records(last, delta.gone, columns), "left"))
+    came = _texts(_counted(_records(now, delta.arrived, columns), "came"))
+    pairs = left.join(came, on=columns, nulls_equal=True)
     same = int(pairs.select(pl.min_horizontal("left", "came")).sum().item() or 0)
     if same < checks.few or same <= checks.newcomers_leavers * least:
         return None
     # Two people of the last release are equal with this probability, so by chance so many pairs would be.
-    counts = _counted(_texts(last.select(columns)), "left")["left"].cast(pl.Float64)
     people = last.height
-    equal = float((counts * (counts - 1)).sum()) / max(people * (people - 1), 1)
-    if same <= BEYOND_CHANCE * equal * left.height * came.height:
+    equal = _equal_pairs(last.select(columns)) / max(people * (people - 1), 1)
+    leavers, newcomers = int(left["left"].sum()), int(came["came"].sum())
+    if same <= BEYOND_CHANCE * equal * leavers * newcomers:
         return None
-    who = f"{same:,} of {count_of(came.height, 'newcomer')}"
+    who = f"{same:,} of {count_of(newcomers, 'newcomer')}"
     return Failed(
         "newcomers-leavers",
-        f"{who} equal one of {count_of(left.height, 'leaver')} in every column",
+        f"{who} equal one of {count_of(leavers, 'leaver')} in every column",
         "they look like the same people with new ids: give everybody the id that they had",
     )
 
 
 def _records(frame: pl.DataFrame, people: Ints, columns: list[str]) -> pl.DataFrame:
-    """The rows of some people, with labels as text."""
+    """The rows of some people."""
     numbers = frame[PERSON].to_numpy()
     sought = np.zeros(int(max(numbers.max(initial=0), people.max(initial=0))) + 1, dtype=np.bool_)
     sought[people] = True
-    return _texts(frame.filter(sought[numbers]).select(columns))
+    return frame.select(columns).filter(sought[numbers])
 
 
 def _texts(frame: pl.DataFrame) -> pl.DataFrame:
+    """With labels as text, as two releases may have others."""
     return frame.with_columns(pl.col(pl.Enum, pl.Categorical).cast(pl.String))
+
+
+def _equal_pairs(frame: pl.DataFrame) -> float:
+    """How many ordered pairs of rows are equal in all columns; by hashes, which is as good as exact."""
+    rows = frame.hash_rows().to_numpy().copy()
+    rows.sort()
+    begins = np.flatnonzero(rows[1:] != rows[:-1])
+    counts = np.diff(begins, prepend=-1, append=rows.size - 1).astype(np.float64)
+    return float((counts * (counts - 1)).sum())
 
 
 def _counted(frame: pl.DataFrame, name: str) -> pl.DataFrame:

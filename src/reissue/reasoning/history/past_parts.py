@@ -58,7 +58,10 @@ class Ranges:
         """With these people, none of whom is in it yet."""
         if not people.size:
             return self
-        first, last = np.concatenate((self.first, people)), np.concatenate((self.last, people))
+        people = people if (people[1:] > people[:-1]).all() else np.sort(people)
+        ends = np.flatnonzero(np.diff(people) > 1)
+        first = np.concatenate((self.first, people[:1], people[ends + 1]))
+        last = np.concatenate((self.last, people[ends], people[-1:]))
         order = np.argsort(first)
         first, last = first[order], last[order]
         gap = first[1:] > last[:-1] + 1

@@ -34,6 +34,8 @@ from reissue.arrays.runs import owners
 from reissue.arrays.types import Bools, Ints
 from reissue.errors import InternalError, ParameterError, count_of
 from reissue.model.memory import Memory, Remembered, Stored, Writers
+from reissue.model.pieces import Table, made, whole
+from reissue.model.snapshot import smallest_unsigned
 from reissue.reasoning.history.past_parts import Part, Parts, Ranges
 
 Value = str | float | None
@@ -213,12 +215,13 @@ class Stays(Stored):
         ended, enters = np.flatnonzero(met.over), np.flatnonzero(~met.stays)
         left = Rows(self.person[ended], self.signature[ended], self.came[ended], self.again[ended])
 
-        entered = Entered(people[enters], signature[enters])
+        everybody = enters.size == people.size
+        entered = Entered(people, signature) if everybody else Entered(people[enters], signature[enters])
         before = self._ever.holds(entered.person)
         returned = Returned(
             entered.person[before],
             entered.signature[before],
-            self._stays_before(number, entered.person[before], met.place[enters][before]),
+            self._stays_before(number, entered.person[before], met.place[enters[before]]),
         )
         step = Step(number, people.compress(met.stays), left, entered, returned)
         unchanged = self._unchanged - {RELEASE}
@@ -227,7 +230,7 @@ class Stays(Stored):
 
         met.again[enters] = before
         unchanged -= {LIVING} if before.all() else {LIVING, EVER}
-        ever = self._ever.joined(entered.person[~before])
+        ever = self._ever.joined(entered.person[~before] if before.any() else entered.person)
         gone = self._gone.joined(number, _Over(left, np.full(left.person.size, number)))
         return Stays(number, self.signatures, people, signature, met.came, met.again, ever, gone, unchanged), step
 
@@ -310,7 +313,7 @@ class _Over(Part):
         return cls(Rows(*(column[last] for column in rows)), left[last])
 
     def table(self) -> pl.DataFrame:
-        table = _table(self.rows)
+        table = whole(_table(self.rows))
         # As it comes, a part has the stays of the release in its name, and no column for it.
         if (self.left == self.left[0]).all():
             return table
@@ -336,9 +339,18 @@ def _ints(column: pl.Series) -> Ints:
     return column.to_numpy().astype(np.int64)
 
 
-def _table(rows: Rows) -> pl.DataFrame:
-    small = {name: getattr(rows, name).astype(np.uint32) for name in ("person", "signature", "came")}
-    return pl.DataFrame({**small, "again": rows.again})
+def _table(rows: Rows) -> Table:
+    again = rows.again
+    # What waits to be written takes as little room as it can.
+    narrow = {name: getattr(rows, name) for name in ("person", "signature", "came")}
+    narrow = {name: cells.astype(smallest_unsigned(int(cells.max(initial=0)) + 1)) for name, cells in narrow.items()}
+
+    def table(part: slice) -> pl.DataFrame:
+        return pl.DataFrame(
+            {**{name: cells[part].astype(np.uint32) for name, cells in narrow.items()}, "again": again[part]}
+        )
+
+    return made(again.size, table)
 
 
 def _signatures(table: pl.DataFrame) -> tuple[Signature, ...]:

@@ -72,7 +72,7 @@ def test_a_file_read_in_parts_is_the_same_table(tmp_path: Path, monkeypatch: pyt
     policy = ri.Policy(schema, ri.Mondrian(k=4))
     whole = draft(table, policy, seed=1)
     monkeypatch.setattr(frames, "PART", 700)
-    read = frames.read_table(tmp_path / "parts.parquet", coded=schema.kinds)[0]
+    read = frames.read_table(tmp_path / "parts.parquet", coded=schema.kinds, in_parts=True)[0]
     assert isinstance(read["gender"].dtype, pl.Categorical)
     parts = draft(tmp_path / "parts.parquet", policy, seed=1)
     assert parts.tables["table"].equals(whole.tables["table"])

@@ -348,7 +348,7 @@ def _read(
 ) -> tuple[CodedTable, Library, int]:
     """Read and code a table, and say how many rows are events that stand for nobody; of a file only codes are kept."""
     progress("Reading the table")
-    frame, library = read_table(given.table, text=schema.texts, coded=schema.kinds)
+    frame, library = read_table(given.table, text=schema.texts, coded=schema.kinds, in_parts=True)
     progress("Reading columns")
     frame, others = one_event_each(frame, schema)
     if registry is None:

@@ -41,16 +41,18 @@ def read_table(
     text: Collection[str] = (),
     coded: Collection[str] = (),
     columns: Collection[str] | None = None,
+    in_parts: bool = False,
 ) -> tuple[pl.DataFrame, Library]:
     """The table as a polars frame, and the library it came from (polars for a file).
 
     Columns named in `text` are read from a CSV or Excel file as they are written, so that the id 007 does not
     become 7; in every other source columns have types already. The texts of a Parquet file are looked at whether they
     are texts, but for columns in `coded`: that shows when their labels are listed. Of a Parquet file only the `columns`
-    that are asked for are read.
+    that are asked for are read; with `in_parts`, one of several parts part by part, and texts that are to be coded
+    become categories.
     """
     if isinstance(table, str | Path):
-        return _read_file(Path(table), text, coded, columns), "polars"
+        return _read_file(Path(table), text, coded, columns, in_parts=in_parts), "polars"
     if isinstance(table, pl.DataFrame):
         return table, "polars"
     if isinstance(table, pl.LazyFrame):
@@ -169,7 +171,7 @@ def _converted(
 
 
 def _read_file(
-    path: Path, text: Collection[str], coded: Collection[str], columns: Collection[str] | None
+    path: Path, text: Collection[str], coded: Collection[str], columns: Collection[str] | None, *, in_parts: bool
 ) -> pl.DataFrame:
     path, sheet = sheet_of(path)
     check_file(path)
@@ -184,7 +186,7 @@ def _read_file(
         )
     if name.endswith(".parquet"):
         return understood(
-            lambda: _read_parquet(path, coded, columns),
+            lambda: _read_parquet(path, coded, columns, in_parts=in_parts),
             f"'{path.name}' cannot be read as a Parquet table.",
             "check that it is complete.",
         )
@@ -218,13 +220,14 @@ def understood(read: Callable[[], Found], what: str, hint: str) -> Found:
     raise failure
 
 
-def _read_parquet(path: Path, coded: Collection[str], columns: Collection[str] | None) -> pl.DataFrame:
-    """A Parquet file; of several parts one after the other, and of texts that are to be coded each label once."""
+def _read_parquet(
+    path: Path, coded: Collection[str], columns: Collection[str] | None, *, in_parts: bool
+) -> pl.DataFrame:
     extent = parquet_extent(path)
     check_room(path.name, extent)
     wanted = None if columns is None else list(columns)
     spans = _spans(extent)
-    if len(spans) == 1:
+    if len(spans) == 1 or not in_parts:
         table = pl.read_parquet(path, columns=wanted, glob=False, hive_partitioning=False)
         _check_texts(table, coded)
         return table

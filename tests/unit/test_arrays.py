@@ -9,8 +9,9 @@ import numpy as np
 import polars as pl
 import pytest
 
+from reissue.arrays import dense
 from reissue.arrays.cores import at_once, spans
-from reissue.arrays.dense import distinct, numbered
+from reissue.arrays.dense import ascending, distinct, narrow_ascending, numbered, often
 from reissue.arrays.runs import chosen, entries_of, joined, kept, owners, starts_of, totals
 
 
@@ -60,3 +61,24 @@ def test_parts_at_once_keep_their_order_and_their_errors(monkeypatch: pytest.Mon
             assert all(end - begin >= 10 for begin, end in found) or len(found) == 1
         with pytest.raises(ZeroDivisionError):
             at_once(lambda part: 1 // part, [1, 0, 2, 3])
+
+
+@pytest.mark.parametrize("kind", [np.uint8, np.uint16, np.uint32, np.int64])
+def test_numbers_are_counted_part_by_part(kind: type[np.integer], monkeypatch: pytest.MonkeyPatch) -> None:
+    numbers = np.random.default_rng(1).integers(0, 40, 1_000).astype(kind)
+    expected = [numbers.tolist().count(at) for at in range(45)]
+    assert often(numbers, 45).tolist() == expected
+    monkeypatch.setattr(dense, "AT_ONCE", 7)
+    assert often(numbers, 45).tolist() == expected
+    assert often(numbers[:0], 3).tolist() == [0, 0, 0]
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_the_order_of_dense_numbers_in_any_room(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(dense, "AT_ONCE", 3)
+    rng = np.random.default_rng(seed)
+    for most in (12, 40, 100_000):
+        numbers = rng.permutation(most)[:12] + rng.integers(0, 1_000)
+        expected = sorted(range(numbers.size), key=numbers.tolist().__getitem__)
+        assert ascending(numbers).tolist() == narrow_ascending(numbers.astype(np.uint32)).tolist() == expected
+        assert ascending(numbers).dtype == np.int64

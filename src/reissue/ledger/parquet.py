@@ -24,7 +24,7 @@ from polars.io.plugins import register_io_source
 from reissue.errors import InternalError, SeriesDamaged, StorageError
 from reissue.ledger.durable import PRIVATE_FILE, PUBLIC_FILE, new_file, sha256_of, storage, storage_error, sync
 from reissue.ledger.footer import neutral
-from reissue.model.pieces import MadePieces, Pieces, Table, cut, whole
+from reissue.model.pieces import MadePieces, Pieces, Slices, Table, cut, whole
 
 Bools = npt.NDArray[np.bool_]
 Ints = npt.NDArray[np.int64]
@@ -63,8 +63,7 @@ def write_public(table: Table, path: Path) -> FileFacts:
     nested = sum(dtype.is_nested() and not _is_plain_list(dtype) for dtype in dtypes)
     if nested:
         raise InternalError(f"{nested} public columns hold structures, or lists of lists")
-    has_lists = any(isinstance(dtype, pl.List) for dtype in dtypes)
-    if not has_lists and not all(dtype in _TOLD or isinstance(dtype, pl.Enum) for dtype in dtypes):
+    if not _has_lists(table.schema) and not all(dtype in _TOLD or isinstance(dtype, pl.Enum) for dtype in dtypes):
         plain = whole(table).with_columns(pl.col(pl.Enum, pl.Categorical).cast(pl.String))
         return _write(plain, path, public=True, keep_types=True)
     if isinstance(table, pl.DataFrame):
@@ -72,82 +71,31 @@ def write_public(table: Table, path: Path) -> FileFacts:
     return _write(_pieces_with_those_that_occur(table), path, public=True)
 
 
+def _has_lists(schema: pl.Schema) -> bool:
+    return any(isinstance(dtype, pl.List) for dtype in schema.dtypes())
+
+
 def _is_plain_list(dtype: pl.DataType) -> bool:
     return isinstance(dtype, pl.List) and (dtype.inner in _TOLD or isinstance(dtype.inner, pl.Enum))
 
 
 def _pieces_with_those_that_occur(table: Pieces) -> Pieces:
-    """The same for a table that is not held, but for its lists.
-
-    Polars makes pages of lists by the size of the whole column that they are a part of, whatever part is written.
-    """
+    """The same for a table that is not held: it is gone through once to see which labels occur."""
     inner = {name: dtype.inner if isinstance(dtype, pl.List) else dtype for name, dtype in table.schema.items()}
     known = getattr(table, "every_label", False)
     occurring: dict[str, Bools] = {
         name: np.full(dtype.categories.len(), known) for name, dtype in inner.items() if isinstance(dtype, pl.Enum)
     }
-    lists = {name: _Lists(name, table.height) for name, dtype in table.schema.items() if isinstance(dtype, pl.List)}
-    for frame in () if known and not lists else table:
+    for frame in () if known else table:
         for name, occur in occurring.items():
-            labels = frame[name].explode(empty_as_null=False) if name in lists else frame[name]
+            column = frame[name]
+            labels = column.explode(empty_as_null=False) if isinstance(column.dtype, pl.List) else column
             occur |= _occur(occur.size, labels.to_physical())
-        for name, held in lists.items():
-            held.add(frame[name])
-    whole_lists = {name: held.whole(occurring.get(name)) for name, held in lists.items()}
-    del lists
 
     def frames() -> Iterator[pl.DataFrame]:
-        begin = 0
-        for frame in table:
-            own = [column.slice(begin, frame.height) for column in whole_lists.values()]
-            flat = _with_those_that_occur(frame.drop(whole_lists), occurring)
-            yield flat.with_columns(own).select(frame.columns)
-            begin += frame.height
+        return (_with_those_that_occur(frame, occurring) for frame in table)
 
     return MadePieces(next(frames()).schema, table.height, frames)
-
-
-class _Lists:
-    """A column of lists that is put together; where all are as long, of codes alone, which take least room."""
-
-    def __init__(self, name: str, height: int) -> None:
-        self._name, self._height, self._at = name, height, 0
-        self._parts: list[pl.Series] = []
-        self._codes: npt.NDArray[np.unsignedinteger] | None = None
-        self._inner: pl.DataType | None = None
-
-    def add(self, column: pl.Series) -> None:
-        """Take the lists of the next rows."""
-        lengths, inner = column.list.len().to_numpy(), column.dtype.inner  # type: ignore[attr-defined]
-        width = int(lengths.max(initial=0)) if self._codes is None else self._codes.shape[1]
-        if self._parts or not width or not isinstance(inner, pl.Enum) or (lengths != width).any():
-            self._parts.append(column)
-            return
-        codes = column.explode().to_physical().to_numpy().reshape(lengths.size, width)
-        if self._codes is None:
-            self._codes, self._inner = np.empty((self._height, width), dtype=codes.dtype), inner
-        self._codes[self._at : self._at + lengths.size] = codes
-        self._at += lengths.size
-
-    def whole(self, occur: Bools | None) -> pl.Series:
-        """All lists in one piece, labels in them as an enumeration of those that occur."""
-        if self._codes is None or not isinstance(self._inner, pl.Enum):
-            return _list_of_those_that_occur(pl.concat(self._parts, rechunk=True), occur)
-        codes, self._codes = self._codes[: self._at], None
-        if self._parts:
-            begun = _lists(self._name, codes, self._inner)
-            return _list_of_those_that_occur(pl.concat([begun, *self._parts], rechunk=True), occur)
-        known, recoded = _known(self._inner, np.ones(0, dtype=np.bool_) if occur is None else occur)
-        for begin in range(0, len(codes), ROWS_IN_A_GROUP):
-            part = codes[begin : begin + ROWS_IN_A_GROUP]
-            part[:] = recoded[part]
-        return _lists(self._name, codes, known)
-
-
-def _lists(name: str, codes: npt.NDArray[np.unsignedinteger], labels: pl.Enum) -> pl.Series:
-    """Lists of labels, all as long as a row of codes."""
-    flat = pl.Series(name, codes.ravel()).cat.to(labels)
-    return flat.reshape(codes.shape).arr.to_list().alias(name)
 
 
 def _with_those_that_occur(frame: pl.DataFrame, occurring: Occurring) -> pl.DataFrame:
@@ -177,7 +125,8 @@ def _list_of_those_that_occur(column: pl.Series, occur: Bools | None) -> pl.Seri
     lengths = column.list.len().to_numpy().astype(np.int64)
     width = int(lengths.max(initial=0))
     if not width:
-        return column.cast(pl.List(pl.String))
+        known = None if occur is None else _known(inner, occur)[0]
+        return column.cast(pl.List(known if known is not None and known.categories.len() else pl.String))
     flat = column.filter(pl.Series(lengths > 0)).explode()
     labels = _those_that_occur(inner, flat, flat.to_physical(), occur)
     if (lengths == width).all():
@@ -273,6 +222,8 @@ def _unreadable(shown: str) -> SeriesDamaged:
 
 
 def _write(table: Table, path: Path, *, public: bool = False, keep_types: bool = False) -> FileFacts:
+    if isinstance(table, pl.DataFrame) and table.height > ROWS_IN_A_GROUP and _has_lists(table.schema):
+        table = Slices(table, ROWS_IN_A_GROUP)  # as it is written where it is not held
     try:
         with new_file(path, PUBLIC_FILE if public else PRIVATE_FILE) as file:
             # Statistics let readers skip row groups; nobody asks private tables for less than all.
@@ -303,8 +254,12 @@ def _lazy(table: Table) -> pl.LazyFrame:
     if isinstance(table, pl.DataFrame):
         return table.lazy()
 
+    lists = _has_lists(table.schema)
+
     def groups(*_: object) -> Iterator[pl.DataFrame]:
-        return (group.rechunk() for group in cut(table, ROWS_IN_A_GROUP))
+        for group in cut(table, ROWS_IN_A_GROUP):
+            # Polars makes pages of lists by the size of the whole column that they are a slice of, so they are copied.
+            yield group.select(pl.all().gather(pl.int_range(pl.len()))) if lists else group.rechunk()
 
     return register_io_source(groups, schema=table.schema)
 

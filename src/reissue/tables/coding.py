@@ -435,8 +435,8 @@ def numbered(numbers: People, ids: pl.Series, next_number: int) -> tuple[People,
 
     No seed repeats it: nothing that is published depends on these numbers.
     """
-    drawn = np.flatnonzero(numbers < 0)
-    generator(new_seed()).shuffle(drawn)
+    drawn, rng = np.flatnonzero(numbers < 0), generator(new_seed())
+    rng.shuffle(drawn)
     numbers[drawn] = np.arange(next_number, next_number + drawn.size, dtype=np.uint32)
     # NumPy gathers numbers in a fraction of the time.
     return numbers, ids.gather(drawn) if ids.dtype != pl.Int64 else pl.Series(ids.name, ids.to_numpy()[drawn])

@@ -23,7 +23,7 @@ VARIABLE = "REISSUE_MEMORY"
 """The variable that says how much memory there is, instead of the system."""
 TIMES = 4
 """So many times a table's size is needed to work on it: it is coded, grouped, recoded and written."""
-WORKED = 48
+WORKED = 36
 """What each cell takes of a table that is read column by column, when only codes are left of it: they are grouped,
 recoded and written. Measured at 5 to 10 million rows."""
 COLUMNS_AT_ONCE = 2

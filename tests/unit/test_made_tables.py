@@ -5,6 +5,7 @@ from __future__ import annotations
 from datetime import UTC, datetime
 from pathlib import Path
 
+import numpy as np
 import polars as pl
 import pytest
 
@@ -13,7 +14,7 @@ from reissue.ledger import parquet
 from reissue.model import pieces
 from reissue.publishing.series import draft
 from reissue.samples.census import census
-from reissue.tables import frames
+from reissue.tables import frames, recode_sets
 
 TIME = datetime(2026, 1, 1, tzinfo=UTC)
 QUASI = {"age": ri.Numeric(), "gender": ri.Categorical(), "birthplace": ri.Categorical(), "education": ri.Categorical()}
@@ -76,3 +77,16 @@ def test_a_file_of_several_parts_is_the_same_table(tmp_path: Path, monkeypatch: 
     assert parts.tables["table"].equals(whole.tables["table"])
     levels = [[column.levels.labels for column in one.snapshot.quasi[1:]] for one in (parts, whole)]
     assert levels[0] == levels[1]
+
+
+def test_rows_of_sets_are_put_in_order_stretch_by_stretch(monkeypatch: pytest.MonkeyPatch) -> None:
+    rng = np.random.default_rng(1)
+    for _ in range(60):
+        rows, columns = int(rng.integers(1, 2_000)), int(rng.integers(1, 16))
+        monkeypatch.setattr(recode_sets, "STRETCH", int(rng.integers(1, 500)))
+        monkeypatch.setattr(recode_sets, "STRETCHES", int(rng.integers(1, 64)))
+        monkeypatch.setattr(recode_sets, "SAMPLED", int(rng.integers(1, 300)))
+        keys = [rng.integers(0, int(rng.integers(1, 60)), rows).astype(np.uint8) for _ in range(columns)]
+        order, expected = recode_sets._order([*keys]), np.lexsort(keys[::-1])
+        assert np.array_equal(np.sort(order), np.arange(rows))
+        assert all(np.array_equal(key[order], key[expected]) for key in keys)

@@ -28,6 +28,10 @@ ROOM = "room"
 """The column of `design` that says how many lives may come to be at a value, where that is more than its slots."""
 PLACES = "places"
 """The column of `design` that says how many places of a set a record may take, where several columns are sensitive."""
+STRETCH, STRETCHES = 1 << 20, 64
+"""About so many rows are put in order at a time, in at most so many stretches."""
+SAMPLED = 1 << 16
+"""Of about so many rows it is seen where stretches begin."""
 ROOMS = "rooms"
 """The public table with how many places of a set each value of each of several columns may take."""
 COMBINATIONS = "combinations"
@@ -106,23 +110,50 @@ def _quasi(snapshot: Snapshot, grouping: Grouping) -> list[tuple[Any, npt.NDArra
 
 def _order(keys: list[npt.NDArray[np.integer]]) -> npt.NDArray[np.uint32]:
     """The order of rows by the keys, the first counting most; rows that agree in all of them are the same."""
-    one = np.zeros(keys[0].size, dtype=np.uint64)
+    packs = _packs(keys)
+    first = _packed(packs[0])
+    if len(packs) == 1:
+        return np.argsort(first, kind="stable").astype(np.uint32)
+    # Stretches of the first numbers one after another: to sort takes several times the room of what is sorted.
+    count = min(-(-first.size // STRETCH), STRETCHES)
+    sample = np.sort(first[:: max(first.size // SAMPLED, 1)])
+    bounds = sample[np.arange(1, count) * sample.size // count]
+    stretch = np.empty(first.size, dtype=np.uint8)
+    for begin in range(0, first.size, STRETCH):
+        stretch[begin : begin + STRETCH] = np.searchsorted(bounds, first[begin : begin + STRETCH], side="right")
+    order = np.empty(first.size, dtype=np.uint32)
+    done = 0
+    for at in range(count):
+        rows = np.flatnonzero(stretch == at).astype(np.uint32)
+        columns = [first[rows], *(_packed([(key[rows], size) for key, size in pack]) for pack in packs[1:])]
+        frame = pl.DataFrame([pl.Series(str(place), column) for place, column in enumerate(columns)])
+        sorted_rows = frame.select(pl.arg_sort_by(frame.columns)).to_series().to_numpy()
+        order[done : done + rows.size] = rows[sorted_rows]
+        done += rows.size
+    return order
+
+
+def _packs(keys: list[npt.NDArray[np.integer]]) -> list[list[tuple[npt.NDArray[np.integer], int]]]:
+    """Keys that fit into one number together, each with how many codes it has."""
+    packs: list[list[tuple[npt.NDArray[np.integer], int]]] = [[]]
     possible = 1
-    packed: list[npt.NDArray[np.integer]] = []
     for key in keys:
         size = int(key.max(initial=0)) + 1
         if possible * size >= 1 << 63:
-            packed.append(one)
-            one, possible = np.zeros(keys[0].size, dtype=np.uint64), 1
-        one = one * np.uint64(size) + key.astype(np.uint64)
+            packs.append([])
+            possible = 1
+        packs[-1].append((key, size))
         possible *= size
-    packed.append(one)
-    del one
-    if len(packed) == 1:
-        return np.argsort(packed[0], kind="stable").astype(np.uint32)
-    names = [str(place) for place in range(len(packed))]
-    frame = pl.DataFrame([pl.Series(name, packed.pop(0)) for name in names])
-    return frame.select(pl.arg_sort_by(names)).to_series().to_numpy().astype(np.uint32, copy=False)
+    return packs
+
+
+def _packed(pack: list[tuple[npt.NDArray[np.integer], int]]) -> npt.NDArray[np.uint64]:
+    """Keys as one number for each row, the first counting most."""
+    one = np.zeros(pack[0][0].size if pack else 0, dtype=np.uint64)
+    for key, size in pack:
+        one *= np.uint64(size)
+        np.add(one, key, out=one, casting="unsafe")  # codes are never below 0
+    return one
 
 
 def listed(codes: npt.NDArray[np.unsignedinteger], designs: SetDesigns) -> pl.Series:

@@ -128,6 +128,8 @@ def make_draft(
     progress("Grouping people")
     seed = new_seed() if given.seed is None else given.seed
     grouping, memory = method.group(eligible, delta_of_eligible, before.memory, generator(seed))
+    delta = delta.narrow()  # from here on it is counted
+    del delta_of_eligible
     grouping = all_rows(grouping, snapshot, eligible)
     progress("Recoding")
     released, groups = shown(snapshot, grouping)

@@ -11,6 +11,7 @@ import pytest
 
 from reissue.arrays.cores import at_once, spans
 from reissue.arrays.dense import distinct, numbered
+from reissue.arrays.narrow import NEVER, narrow, whole
 from reissue.arrays.runs import chosen, entries_of, joined, kept, owners, starts_of, totals
 
 
@@ -60,3 +61,25 @@ def test_parts_at_once_keep_their_order_and_their_errors(monkeypatch: pytest.Mon
             assert all(end - begin >= 10 for begin, end in found) or len(found) == 1
         with pytest.raises(ZeroDivisionError):
             at_once(lambda part: 1 // part, [1, 0, 2, 3])
+
+
+@pytest.mark.parametrize(
+    ("numbers", "bytes_each"),
+    [
+        ([], 1),
+        ([0, 126, -128], 1),
+        ([0, 127], 2),  # the largest of a type stands for NEVER
+        ([5, NEVER, -2], 1),
+        ([NEVER, NEVER], 1),
+        ([-129, 3], 2),
+        ([32_767], 4),
+        ([-(2**31), 2**31 - 2, NEVER], 4),
+        ([2**31 - 1, NEVER], 8),
+        ([-(2**63), NEVER - 1], 8),
+    ],
+)
+def test_narrow_numbers_come_back_as_they_were(numbers: list[int], bytes_each: int) -> None:
+    kept = narrow(np.array(numbers, dtype=np.int64))
+    assert kept.itemsize == bytes_each
+    assert whole(kept).dtype == np.int64
+    assert whole(kept).tolist() == numbers

@@ -181,13 +181,16 @@ def _with_differences(family: _Family, deadline: float | None) -> _Family:
     for _ in range(GENERATIONS):
         if passed(deadline, family.classes.size * MEMBER) or not fresh.any():
             break
-        small, large = _inside(family, distinct)
+        pairs = _inside(family, distinct, deadline)
+        if pairs is None:
+            break
+        small, large = pairs
         sizes = family.sizes
         equal = sizes[small] == sizes[large]
         first = small < large
         distinct[large[equal & first]] = False
         kept = np.where(equal, first & fresh[large], distinct[small] & distinct[large])
-        inner, outer = (pairs[kept].astype(np.int64) for pairs in (small, large))
+        inner, outer = (side[kept].astype(np.int64) for side in (small, large))
         close = _closest(inner, outer, family.layer.size) & (fresh[inner] | fresh[outer])
         inner, outer = inner[close], outer[close]
         if not inner.size or family.sizes[inner].sum() + family.sizes[outer].sum() > PAIRS:
@@ -208,8 +211,9 @@ def _with_differences(family: _Family, deadline: float | None) -> _Family:
     return family.only(whole)
 
 
-def _inside(family: _Family, distinct: Bools) -> tuple[Codes, Codes]:
-    """All pairs of groups of which one has no classes but those of the other; there may be very many."""
+def _inside(family: _Family, distinct: Bools, deadline: float | None) -> tuple[Codes, Codes] | None:
+    """All pairs of groups of which one has no classes but those of the other; there may be very many. None where the
+    time is over first."""
     starts, groups = family.by_class()
     # Whatever has all classes of a group is among the groups of each of them, so one with few groups is looked at.
     rarity = np.diff(starts)[family.classes] * family.class_count + family.classes
@@ -220,6 +224,8 @@ def _inside(family: _Family, distinct: Bools) -> tuple[Codes, Codes]:
     none = np.zeros(0, dtype=np.int32)
     found = [(none, none)]
     for these in np.split(np.arange(inner.size), np.flatnonzero(np.diff(part)) + 1):
+        if passed(deadline, 0):
+            return None
         others = groups[entries_of(starts, rarest[these])]
         found += _holding(family, known, np.repeat(inner[these], np.diff(starts)[rarest[these]]), others, distinct)
     return np.concatenate([i for i, _ in found]), np.concatenate([o for _, o in found])

@@ -11,7 +11,7 @@ import pytest
 
 from reissue.arrays.cores import at_once, spans
 from reissue.arrays.dense import distinct, numbered
-from reissue.arrays.narrow import NEVER, narrow, whole
+from reissue.arrays.narrow import FEW, NEVER, narrow, whole
 from reissue.arrays.runs import chosen, entries_of, joined, kept, owners, starts_of, totals
 
 
@@ -66,7 +66,6 @@ def test_parts_at_once_keep_their_order_and_their_errors(monkeypatch: pytest.Mon
 @pytest.mark.parametrize(
     ("numbers", "bytes_each"),
     [
-        ([], 1),
         ([0, 126, -128], 1),
         ([0, 127], 2),  # the largest of a type stands for NEVER
         ([5, NEVER, -2], 1),
@@ -79,7 +78,8 @@ def test_parts_at_once_keep_their_order_and_their_errors(monkeypatch: pytest.Mon
     ],
 )
 def test_narrow_numbers_come_back_as_they_were(numbers: list[int], bytes_each: int) -> None:
-    kept = narrow(np.array(numbers, dtype=np.int64))
-    assert kept.itemsize == bytes_each
-    assert whole(kept).dtype == np.int64
-    assert whole(kept).tolist() == numbers
+    for times, itemsize in ((FEW, bytes_each), (1, 8), (0, 8)):  # of few there is nothing to be gained
+        kept = narrow(np.array(numbers * times, dtype=np.int64))
+        assert kept.itemsize == itemsize
+        assert whole(kept).dtype == np.int64
+        assert whole(kept).tolist() == numbers * times

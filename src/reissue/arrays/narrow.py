@@ -11,7 +11,10 @@ from reissue.arrays.types import Ints
 
 NEVER = np.iinfo(np.int64).max
 """What stands for no number; it takes no more room than others."""
-KINDS = (np.int8, np.int16, np.int32)
+KINDS = tuple((kind, int(np.iinfo(kind).min), int(np.iinfo(kind).max)) for kind in (np.int8, np.int16, np.int32))
+"""The types, from the narrowest on, with the room that they have."""
+FEW = 64
+"""Fewer numbers than this take little room whatever their type, and are kept as they are."""
 
 
 class Narrow:
@@ -42,22 +45,27 @@ class Narrow:
 
 
 def narrow(numbers: Ints) -> npt.NDArray[Any]:
-    """The same numbers in the narrowest type; there the largest stands for `NEVER`."""
-    never = numbers == NEVER
-    there = np.where(never, 0, numbers)
-    low, high = int(there.min(initial=0)), int(there.max(initial=0))
-    for kind in KINDS:
-        room = np.iinfo(kind)
-        if room.min <= low and high < room.max:
-            kept = there.astype(kind)
-            kept[never] = room.max
+    """The same numbers in the narrowest type, where they are many; there the largest stands for `NEVER`."""
+    if numbers.size < FEW:
+        return numbers
+    low, high = int(numbers.min()), int(numbers.max())
+    never = numbers == NEVER if high == NEVER else None
+    if never is not None:
+        there = np.where(never, 0, numbers)
+        low, high = int(there.min()), int(there.max())
+    for kind, least, most in KINDS:
+        if least <= low and high < most:
+            kept = numbers.astype(kind)
+            if never is not None:
+                kept[never] = most
             return kept
     return numbers
 
 
 def whole(kept: npt.NDArray[Any]) -> Ints:
     """What `narrow` made narrow."""
+    if kept.dtype == np.int64:
+        return kept
     numbers: Ints = kept.astype(np.int64)
-    if kept.dtype != np.int64:
-        numbers[kept == np.iinfo(kept.dtype).max] = NEVER
+    numbers[kept == np.iinfo(kept.dtype).max] = NEVER
     return numbers

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import time
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -11,6 +13,7 @@ import polars as pl
 import pytest
 
 import reissue as ri
+from reissue.cli import main
 
 Run = Callable[..., Any]
 
@@ -422,3 +425,19 @@ def test_suppressed_rows_are_asked_about(run: Run, tmp_path: Path) -> None:
     empty.write_csv(tmp_path / "empty.csv")
     alone = run("audit", "empty.csv", "--sensitive", "diagnosis", "--limit", "1/2", "--suppressed", "class")
     assert alone.code == 2 and "publishes no class" in alone.err + alone.out
+
+
+def test_the_time_runs_from_when_the_command_was_called(
+    elsewhere: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(elsewhere.parent)
+    asked = ["releases", *OPTIONS, "--limit", "1/2", "--seconds", "50", "--json"]
+    monkeypatch.setattr("sys.argv", ["reissue", "audit", *asked])
+    over = {}
+    for before in (0, 60):
+        with pytest.raises(SystemExit):
+            main(time.monotonic() - before)
+        attacks = json.loads(capsys.readouterr().out)["attacks"]
+        over[before] = {one["attack"] for one in attacks if one["stopped"] == "clock"}
+    assert not over[0]
+    assert "Worlds" in over[60]

@@ -13,7 +13,6 @@ SMALL = 80
 ELSEWHERE = ("cli", "guarantees")
 """Folders that are not looked at: in `cli` one file is one command, in `guarantees` one promise."""
 OWN_IDEA = {
-    "attacks/differences/differences_witness.py": "the sentences of one attack, as every attack has them",
     "foreign/archives.py": "tables in a zip archive, with what they may weigh unpacked",
     "foreign/float_texts.py": "whole numbers that a library wrote as 5.0 in some files",
     "methods/alternatives/change_notes.py": "what a publisher is told where values do not change as declared",

@@ -451,6 +451,24 @@ def test_what_there_was_no_time_for_is_said(leak: int, status: str, monkeypatch:
         assert "3 pairs" in judged.words or judged.status == "beyond"
 
 
+def test_what_is_kept_of_all_comparisons_takes_little_memory() -> None:
+    """A series of many releases has very many pairs of them, and all are kept until the attack is over."""
+    rng = random.Random(6)
+    values = [rng.choice("abcd") for _ in range(300)]
+    series: Releases = []
+    for _ in range(4):
+        people = rng.sample(range(300), 300)
+        groups = [people[at : at + 3] for at in range(0, 300, 3)]
+        series.append([([f"p{one}" for one in group], [values[one] for one in group]) for group in groups])
+    found = Channels(l=2).run(Published.from_groups(series))
+    for compared in found.comparisons:
+        kept = [*vars(compared).values(), *vars(compared.new).values(), *vars(compared.gone).values()]
+        arrays = [one for one in kept if isinstance(one, np.ndarray)]
+        # A byte for each number of a pair, of a class or of a value of a class: in int64 it would be eight times that.
+        numbers = 6 * compared.first.size + 2 * 100 + 2 * (5 * 100 + 300)
+        assert sum(one.nbytes for one in arrays) <= numbers
+
+
 def test_parameters() -> None:
     with pytest.raises(ParameterError, match=r"'l' parameter of Channels must be .* Got 0 instead\."):
         Channels(l=0)

@@ -17,7 +17,7 @@ from reissue.model.published import Published
 from reissue.reasoning.history.trajectories import Trajectories
 from reissue.reasoning.worlds import possible as possible_module
 from reissue.reasoning.worlds.open_parts import OpenParts
-from reissue.reasoning.worlds.possible import Possible, _Family, _Narrowing, possible
+from reissue.reasoning.worlds.possible import Possible, _closest, _Family, _Narrowing, possible
 from reissue.reasoning.worlds.worlds_counting import count
 
 Ints = npt.NDArray[np.int64]
@@ -341,3 +341,18 @@ def test_contradictions_that_time_was_too_short_for_make_a_model_without_a_world
         counted = [count(parts.model(part)) for part in parts]
         none += sum(one is not None and not one.total for one in counted)
     assert none > 10
+
+
+@pytest.mark.parametrize("at_once", [1, 7, 1_000_000])
+def test_pairs_with_nothing_between_them_are_the_same_in_parts(at_once: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(possible_module, "AT_ONCE", at_once)
+    rng = np.random.default_rng(5)
+    none = np.zeros(0, dtype=np.int64)
+    assert not _closest(none, none, 4).size
+    for _ in range(50):
+        inner, outer = np.nonzero(np.triu(rng.random((9, 9)) < 0.4, 1))
+        pairs = {*zip(inner.tolist(), outer.tolist(), strict=True)}
+        expected = [
+            not any((a, c) in pairs and (c, b) in pairs for c in range(9)) for a, b in zip(inner, outer, strict=True)
+        ]
+        assert _closest(inner, outer, 9).tolist() == expected

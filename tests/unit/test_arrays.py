@@ -12,6 +12,7 @@ import pytest
 from reissue.arrays import dense
 from reissue.arrays.cores import at_once, spans
 from reissue.arrays.dense import ascending, distinct, narrow_ascending, numbered, often
+from reissue.arrays.narrow import FEW, NEVER, narrow, whole
 from reissue.arrays.runs import chosen, entries_of, joined, kept, owners, starts_of, totals
 
 
@@ -82,3 +83,25 @@ def test_the_order_of_dense_numbers_in_any_room(seed: int, monkeypatch: pytest.M
         expected = sorted(range(numbers.size), key=numbers.tolist().__getitem__)
         assert ascending(numbers).tolist() == narrow_ascending(numbers.astype(np.uint32)).tolist() == expected
         assert ascending(numbers).dtype == np.int64
+
+
+@pytest.mark.parametrize(
+    ("numbers", "bytes_each"),
+    [
+        ([0, 126, -128], 1),
+        ([0, 127], 2),  # the largest of a type stands for NEVER
+        ([5, NEVER, -2], 1),
+        ([NEVER, NEVER], 1),
+        ([-129, 3], 2),
+        ([32_767], 4),
+        ([-(2**31), 2**31 - 2, NEVER], 4),
+        ([2**31 - 1, NEVER], 8),
+        ([-(2**63), NEVER - 1], 8),
+    ],
+)
+def test_narrow_numbers_come_back_as_they_were(numbers: list[int], bytes_each: int) -> None:
+    for times, itemsize in ((FEW, bytes_each), (1, 8), (0, 8)):  # of few there is nothing to be gained
+        kept = narrow(np.array(numbers * times, dtype=np.int64))
+        assert kept.itemsize == itemsize
+        assert whole(kept).dtype == np.int64
+        assert whole(kept).tolist() == numbers * times

@@ -28,6 +28,7 @@ from reissue.arrays.budget import (
     working,
 )
 from reissue.attacks import Channels, Correlation, Equivalence, Limits, Minimality, Permanence, Tracking, Worlds
+from reissue.auditing import sharing
 from reissue.auditing.sharing import Sharing
 from reissue.errors import ParameterError
 from reissue.model.published import Published
@@ -200,6 +201,32 @@ def test_what_proves_a_limit_comes_first_and_keeps_its_place_in_the_report() -> 
             spent.spent += 1
     assert seconds[-1] * A_SECOND == pytest.approx(1_000_000 - 3)
     assert shared.steps == 1_000_000 - 4
+
+
+class Still:
+    """A clock that stands still."""
+
+    def monotonic(self) -> float:
+        return 1000.0
+
+
+@pytest.mark.parametrize(
+    ("left", "asked", "unasked"),
+    [(10.0, 1009.0, 1009.0), (4.0, 1003.0, 1003.0), (1.5, 1000.75, 1000.75), (0.8, 1000.4, 1000.0)],
+)
+def test_time_is_kept_back_for_the_report(
+    left: float, asked: float, unasked: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A tenth of ten seconds, or half of what reading left; what nobody asked about needs half a second to begin."""
+    monkeypatch.setattr(budget, "time", Still())
+    monkeypatch.setattr(sharing, "time", Still())
+    for limits, until in ((Limits(equivalence=3), asked), (Limits(diversity=2), unasked)):
+        with Budget(1000.0 + left).spending():
+            shared = Sharing(10.0, 1_000)
+            assert list(shared.in_order([Equivalence()], limits)) == [0]
+            with shared.spending() as spent:
+                assert spent.until == pytest.approx(until)
+                assert spent.over == (until == 1000)
 
 
 @pytest.mark.parametrize("seconds", [float("inf"), 1e300, 1e-9])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import random
 from collections.abc import Sequence
 from fractions import Fraction
 from itertools import pairwise
@@ -14,6 +15,7 @@ from real_data import FOLDER, needs
 
 import reissue as ri
 from reissue.attacks import Differences, Limits
+from reissue.attacks.sentences import Place
 from reissue.errors import ParameterError
 from reissue.foreign.reading import read_releases
 from reissue.model.published import Published
@@ -151,6 +153,37 @@ def test_several_columns_are_judged_one_by_one() -> None:
     report = ri.audit(several, limit=1 / 2, attacks=["Differences"])
     assert [(one.column, one.probability) for one in report.findings] == [("illness", 1.0)]
     assert "illness" in report.findings[0].witness.text(several)
+
+
+@pytest.mark.parametrize("growing", [False, True])
+def test_all_groups_at_once_are_told_as_one_by_one(growing: bool) -> None:
+    rng = random.Random(9)
+    lines = [(rng.randrange(150), rng.choice("fm*"), rng.choice("abc"), rng.choice("uv")) for _ in range(500)]
+    tables = [pl.DataFrame(lines[:end], schema=["age", "sex", "value", "drug"], orient="row") for end in (400, 500)]
+    seen = read_releases(tables, sensitive=["value", "drug"]).published
+    findings = Differences().run(seen, ri.Knowledge(growing=growing or None))
+    limits = Limits(Fraction(1, 2), columns=(("value", Fraction(1, 2)), ("drug", None)))
+    judged = findings.judge(limits, most=10_000).findings
+    groups, beside = findings.of_groups(limits), findings.beside_groups(limits)
+    assert groups is not None
+    assert groups.height > 200 and groups["ends"].null_count() and groups["column"].n_unique() == 3
+    assert [one for one in judged if one.what != "class"] == sorted(beside, key=lambda one: -(one.probability or 0.0))
+    classes = [one for one in judged if one.what == "class"]
+    assert len(classes) == groups.height
+    told = groups.sort("probability", descending=True, maintain_order=True)
+    for one, row in zip(classes, told.iter_rows(named=True), strict=True):
+        value = one.among[0] if one.column else one.value
+        assert (one.release, one.column, value) == (row["release"], row["column"], row["value"])
+        assert (one.probability, one.kind, ", ".join(one.rests_on)) == (
+            row["probability"],
+            row["kind"],
+            row["rests_on"],
+        )
+        place = next(part for part in one.witness.sentences[0] if isinstance(part, Place))
+        assert place == Place(row["release"], row["group"])
+        called = f"value A of {one.column}" if one.column else "value A"
+        again = "" if row["ends"] is None else called + row["ends"]
+        assert one.witness.text(seen, show_values=False) == row["begins"] + called + row["goes_on"] + again
 
 
 def test_groups_with_several_regions_and_without_any() -> None:

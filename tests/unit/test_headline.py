@@ -15,7 +15,7 @@ from reissue.attacks.sentences import Place
 from reissue.auditing.report import AuditReport, how_many
 from reissue.auditing.standing import in_order
 from reissue.auditing.subject import Subject
-from reissue.auditing.whereabouts import holds, lines_told
+from reissue.auditing.whereabouts import holds, lines_of, lines_of_all, lines_told
 from reissue.errors import ParameterError
 from reissue.foreign import Foreign
 from reissue.model.assumptions import Assumption
@@ -233,6 +233,21 @@ def test_lines_in_short() -> None:
     assert lines_told(np.array([17])) == "17"
     assert lines_told(np.array([2, 3, 9, 10, 11, 20])) == "2, 3, 9-11, 20"
     assert lines_told(np.arange(1, 100, 2), most=2) == "1, 3 and 48 more"
+
+
+def test_lines_of_many_groups_are_those_of_each() -> None:
+    rng = np.random.default_rng(8)
+    view = two_releases()
+    for most in (1, 3, 40):
+        for _ in range(20):
+            sizes = rng.integers(0, 9, 12)
+            lines = np.concatenate([np.sort(rng.choice(np.arange(2, 30), size, replace=False)) for size in sizes])
+            starts = np.concatenate([[0], np.cumsum(sizes)])
+            release = replace(view.plain[0], lines=lines.astype(np.int64), line_starts=starts.astype(np.int64))
+            groups = rng.integers(1, 13, 20)
+            expected = [lines_of(release, one, most) for one in groups.tolist()]
+            assert lines_of_all(release, groups, most).to_list() == expected
+    assert lines_of_all(view.plain[0], np.array([1, 1])).to_list() == [None, None]
 
 
 def test_a_claim_about_one_release_has_the_figure_of_that_release() -> None:

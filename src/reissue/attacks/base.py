@@ -62,6 +62,25 @@ that it is said of, null where that is always. Of whoever may be in no release, 
 SUPPOSED = pl.Schema({"person": pl.Int64, "release": pl.Int64})
 """The columns of `Findings.supposed`."""
 
+OF_GROUPS = pl.Schema(
+    {
+        "release": pl.Int64,
+        "group": pl.Int64,
+        "column": pl.String,
+        "value": pl.Int64,
+        "probability": pl.Float64,
+        "kind": pl.String,
+        "what": pl.String,
+        "rests_on": pl.String,
+        "begins": pl.String,
+        "goes_on": pl.String,
+        "ends": pl.String,
+    }
+)
+"""The columns of `Findings.of_groups`: groups are counted from 1; `value` is a position in the view or, where `column`
+names one of several sensitive columns, in that column. The derivation is `begins`, the value, `goes_on` and, unless
+`ends` is null, the value again and that."""
+
 
 @dataclass(frozen=True)
 class Limits:
@@ -235,6 +254,15 @@ class Findings(ABC):
     def tables(self, limits: Limits) -> Mapping[str, pl.DataFrame]:
         """Figures of its own that a report shows as a section, by their heading; none by default."""
         return {}
+
+    def of_groups(self, limits: Limits) -> pl.DataFrame | None:
+        """Everything beyond the limits that groups in which nobody is known tell by themselves, the worst first; see
+        `OF_GROUPS`. None: there is no faster way to it than `judge`."""
+        return None
+
+    def beside_groups(self, limits: Limits) -> tuple[Finding, ...]:
+        """What `judge` tells and `of_groups` does not have, everything."""
+        return ()
 
     @property
     def supposed(self) -> pl.DataFrame:

@@ -48,6 +48,9 @@ class Place:
     release: int
     group: int
 
+    def __str__(self) -> str:
+        return f"release {self.release:,} group {self.group:,}"
+
 
 Part = str | Person | Value | Cell | Secret | Place
 Sentence = tuple[Part, ...]
@@ -75,7 +78,7 @@ class Witness:
             if isinstance(part, Person):
                 return (name or _called(published))(part.number)
             if isinstance(part, Place):
-                return f"release {part.release:,} group {part.group:,}"
+                return str(part)
             if isinstance(part, Secret) and not show_values:
                 return "a certain value"
             if isinstance(part, Cell):

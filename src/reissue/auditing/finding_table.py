@@ -7,6 +7,7 @@ below them what was found of groups in which nobody is known, and of sets of peo
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -15,6 +16,7 @@ import polars as pl
 
 from reissue.arrays.budget import afresh
 from reissue.arrays.types import Bools, Ints
+from reissue.attacks.sentences import Cell, Value, Witness
 from reissue.attacks.tied import UNSEEN
 from reissue.auditing import whereabouts
 from reissue.auditing.naming import Naming
@@ -63,23 +65,34 @@ def finding_table(report: AuditReport, naming: Naming) -> pl.DataFrame:
     if claims.height:
         parts.append(_of_claims(report, naming, claims, told))
     counted = {_key(report, finding) for finding in told.values()} & {*_keys(claims)}
-    others = [finding for finding in _all_told(report) if _key(report, finding) not in counted]
+    of_groups, names = _of_groups(report, naming)
+    parts += of_groups
+    others = [one for one in report.findings if one.attack not in names and _key(report, one) not in counted]
     parts += [_of_findings(report, naming, others)] if others else []
     return pl.concat(parts)
 
 
-def _all_told(report: AuditReport) -> list[Finding]:
-    """The findings of a report and, where nobody is known by name, all groups that tell and not only the worst."""
-    beyond = [run for run in report.runs if run.judgement.status == "beyond" and run.by.nameless]
-    cut = [run for run in beyond if run.findings is not None and run.judgement.count > len(run.judgement.findings)]
-    every: list[Finding] = []
-    for run in cut:
-        if run.findings is not None:
-            with afresh():
-                judged = run.findings.judge(report.limits, most=run.judgement.count + len(run.judgement.findings))
-            every += report.leaning.resting(run.by, judged).findings
-    names = {run.attack for run in cut}
-    return [*every, *(finding for finding in report.findings if finding.attack not in names)]
+def _of_groups(report: AuditReport, naming: Naming) -> tuple[list[pl.DataFrame], set[str]]:
+    """Where nobody is known by name, all groups that tell and not only the worst: rows of the table, and whose."""
+    parts, names = [], set[str]()
+    for run in report.runs:
+        beyond = run.judgement.status == "beyond" and run.by.nameless and run.findings is not None
+        if not beyond or run.findings is None or run.judgement.count <= len(run.judgement.findings):
+            continue
+        names.add(run.attack)
+        with afresh():
+            groups = run.findings.of_groups(report.limits)
+            if groups is None:
+                most = run.judgement.count + len(run.judgement.findings)
+                judged = run.findings.judge(report.limits, most=most)
+            else:
+                judged = replace(run.judgement, findings=run.findings.beside_groups(report.limits))
+        told = _of_findings(report, naming, [*report.leaning.resting(run.by, judged).findings])
+        if groups is not None:
+            every = pl.concat([_of_telling(report, naming, groups, run.attack), told])
+            told = every.sort("probability", descending=True, nulls_last=True, maintain_order=True)
+        parts.append(told)
+    return parts, names
 
 
 def check_file(path: str | Path) -> Path:
@@ -253,17 +266,54 @@ class _Places:
 
     def lines(self, groups: Ints, releases: Ints) -> pl.Series:
         """The lines of groups in the files of their releases; null where they are not known."""
-        texts = np.full(groups.size, None, dtype=object)
+        texts = pl.Series([None], dtype=pl.String).new_from_index(0, groups.size)
         for release in self._published.plain if self._known else ():
             rows = np.flatnonzero((releases == release.number) & (groups > 0))
             if release.lines is not None and rows.size:
                 each, which = np.unique(groups[rows], return_inverse=True)
-                told = np.array([whereabouts.lines_of(release, one, LINES) for one in each.tolist()], dtype=object)
-                texts[rows] = told[which]
-        return pl.Series(texts.tolist(), dtype=pl.String)
+                texts = texts.scatter(rows, whereabouts.lines_of_all(release, each, LINES).gather(which))
+        return texts
 
 
 # Findings that are no claims about one person
+
+
+def _of_telling(report: AuditReport, naming: Naming, groups: pl.DataFrame, attack: str) -> pl.DataFrame:
+    """A row for each group that tells by itself; see `OF_GROUPS`."""
+    releases, numbers = groups["release"].to_numpy(), groups["group"].to_numpy()
+    lines = pl.Series([None], dtype=pl.String).new_from_index(0, groups.height)
+    for release in report.published.plain:
+        rows = np.flatnonzero(releases == release.number)
+        lines = lines.scatter(rows, whereabouts.lines_of_all(release, numbers[rows], LINES)) if rows.size else lines
+    values = groups.select("column", "value").unique(maintain_order=True)
+    named = [_value(report, naming, column, at) for column, at in values.iter_rows()]
+    schema = {"shown": pl.String, "called": pl.String}
+    values = values.hstack(pl.DataFrame(named, schema=schema, orient="row"))
+    exact = pl.when(pl.col("kind") == "exact").then(pl.col("probability"))
+    again = pl.when(pl.col("ends").is_null()).then(pl.lit("")).otherwise(pl.col("called") + pl.col("ends"))
+    return (
+        groups.join(values, on=["column", "value"], how="left", nulls_equal=True, maintain_order="left")
+        .with_columns(
+            lines.alias("lines"),
+            _files(report, releases).alias("file"),
+            pl.lit(None, pl.String).alias("person"),
+            pl.col("shown").alias("value"),
+            pl.col("column").fill_null(pl.lit(_column(report), pl.String)),
+            pl.lit(attack).alias("attack"),
+            low=exact,
+            high=exact,
+            witness=pl.col("begins") + pl.col("called") + pl.col("goes_on") + again,
+        )
+        .select(COLUMNS.names())
+    )
+
+
+def _value(report: AuditReport, naming: Naming, column: str | None, at: int) -> tuple[str | None, str]:
+    """How a value is shown, where it is, and how a derivation calls it that tells of no other."""
+    part = Value(at) if column is None else Cell(column, at)
+    called = _text(naming.told(Witness(((part,),))))
+    own = next((one.values for one in report.published.columns if one.name == column), report.published.values)
+    return _text(own[at]) if naming.show_values else None, called
 
 
 def _of_findings(report: AuditReport, naming: Naming, findings: list[Finding]) -> pl.DataFrame:

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
-from reissue.arrays.budget import A_SECOND, Budget, clock_left
+from reissue.arrays.budget import A_SECOND, FOREVER, Budget, clock_left
 from reissue.attacks.base import Attack, Limits, is_asked
 from reissue.model.telling import Listener
 
@@ -20,7 +20,9 @@ ASKED, UNASKED = 4, 1
 HALF = 0.5
 """One that is asked may take this part of the steps that are left: many need none."""
 REPORTED = 0.1
-"""This part of the time is left for what comes after the attacks."""
+"""This part of the whole time is left for what comes after the attacks; half of what there is, where that is less."""
+BEGUN = 0.05
+"""With less than this part of the whole time left an attack that no limit asks about is not begun."""
 TESTED = 0.25
 """This part of the time and of the steps, at most, goes into testing assumptions."""
 LONGEST = 0.75
@@ -39,7 +41,9 @@ class Sharing:
 
     def __post_init__(self) -> None:
         # One that is being spent already, such as that of a command, ends this one too.
-        self._until = time.monotonic() + (1 - REPORTED) * min(self.seconds, clock_left(None))
+        whole = min(self.seconds, FOREVER)
+        left = min(whole, clock_left(None))
+        self._until = time.monotonic() + max(left - REPORTED * whole, left / 2)
 
     def in_order(self, attacks: Sequence[Attack], limits: Limits) -> Iterator[int]:
         """The places of attacks as they are run: first what can prove a limit, then what a limit asks about."""
@@ -70,6 +74,8 @@ class Sharing:
         now = time.monotonic()
         left = max(self._until - now, 0.0)
         until = self._until if len(self._waiting) == 1 else now + LONGEST * left
+        if self._waiting[0] == UNASKED and left < BEGUN * min(self.seconds, FOREVER):
+            until = now
         budget = Budget(until, round(self.next_seconds * A_SECOND))
         try:
             with budget.spending():

@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 import numpy as np
+import polars as pl
 
+from reissue.arrays.runs import chosen, owners, starts_of, totals
 from reissue.arrays.types import Ints
 from reissue.attacks.sentences import Place, Witness
 from reissue.auditing.subject import Subject
@@ -37,6 +39,36 @@ def lines_told(lines: Ints, most: int = MOST) -> str:
     ]
     left = int((last[most:] - first[most:] + 1).sum())
     return f"{', '.join(told)} and {left:,} more" if left else ", ".join(told)
+
+
+def lines_of_all(release: PublishedGroups, groups: Ints, most: int = MOST) -> pl.Series:
+    """The same as `lines_of` for many groups at once."""
+    if release.lines is None or release.line_starts is None:
+        return pl.Series([None], dtype=pl.String).new_from_index(0, groups.size)
+    at, starts = chosen(release.line_starts, groups - 1)
+    lines, owner = release.lines[at], owners(np.diff(starts))
+    begins = np.ones(lines.size, dtype=bool)
+    begins[1:] = (np.diff(lines) != 1) | (np.diff(owner) != 0)
+    first = np.flatnonzero(begins)
+    last = np.append(first[1:], lines.size)[: first.size] - 1
+    of = owner[first]
+    run_starts = starts_of(np.bincount(of, minlength=groups.size))
+    early = np.arange(first.size) - run_starts[of] < most
+    a, b = (lines[ends].astype(np.int64) for ends in (first, last))
+    each = pl.DataFrame({"of": of[early], "a": a[early], "b": b[early]}).select(
+        "of",
+        told=pl.when(pl.col("a") == pl.col("b"))
+        .then(pl.col("a").cast(pl.String))
+        .when(pl.col("b") == pl.col("a") + 1)
+        .then(pl.format("{}, {}", "a", "b"))
+        .otherwise(pl.format("{}-{}", "a", "b")),
+    )
+    told = each.group_by("of", maintain_order=True).agg(pl.col("told").str.join(", "))
+    texts = pl.DataFrame({"of": np.arange(groups.size)}).join(told, on="of", how="left", maintain_order="left")["told"]
+    left = totals(np.where(early, 0, b - a + 1), run_starts)
+    for group in np.flatnonzero(left).tolist():
+        texts[group] = f"{texts[group]} and {left[group]:,} more"
+    return texts
 
 
 def told(

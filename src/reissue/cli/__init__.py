@@ -84,13 +84,16 @@ def options(
         raise typer.Exit
 
 
-def main() -> None:
-    """Run the command line; whatever happens ends in a message and an exit code, not in a traceback."""
+def main(began: float | None = None) -> None:
+    """Run the command line; whatever happens ends in a message and an exit code, not in a traceback.
+
+    `began` is the moment of the clock at which the command was called.
+    """
     # Nearly all objects are those of libraries and live to the end. To look for cycles among them again and again, and
     # once more at the end, took a fifth of the time of a command.
     gc.set_threshold(100_000, 20, 100)
     try:
-        code = run(app)
+        code = run(app, began)
     finally:
         gc.freeze()
     if code:

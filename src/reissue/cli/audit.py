@@ -114,7 +114,10 @@ def audit(
         str | None, typer.Option(help="The attacks to run, separated by commas; by default all but Likelihood.")
     ] = None,
     seconds: Annotated[
-        float, typer.Option(min=0.001, help="How long everything may take: reading, all attacks and the report.")
+        float,
+        typer.Option(
+            min=0.001, help="How long everything may take: reading, all attacks, the report and the findings."
+        ),
     ] = 60.0,
     steps: Annotated[
         int | None,
@@ -357,7 +360,9 @@ def audit(
         _assumed(assume or [], perturbed),
     )
     called: Called | None = None
-    budget = Budget(monotonic() + seconds)
+    # To load the command takes a moment that whoever waits for it sees.
+    began = context.obj if isinstance(context.obj, float) else monotonic()
+    budget = Budget(began + seconds)
     with stages(_stages(asked), seconds) as progress, budget.spending():
         if sensitive is None:
             _refuse_options_of(elsewhere, reading)

@@ -26,15 +26,15 @@ ARGUMENTS: type[Exception] = typer.BadParameter.__mro__[2]
 CTRL_C = "Stopped by Ctrl-C."
 
 
-def run(app: Callable[..., Any]) -> int:
-    """Run a command; the exit code."""
+def run(app: Callable[..., Any], began: float | None = None) -> int:
+    """Run a command; the exit code. The command knows when it `began`."""
     as_json = "--json" in sys.argv[1:]
     if isinstance(sys.stdout, TextIOWrapper):
         sys.stdout.reconfigure(errors="backslashreplace")  # a letter that it cannot show is no failure
     with _panics_unheard(), _warnings_as_notes():
         try:
             _check_arguments(sys.argv[1:])
-            code = app(standalone_mode=False, prog_name="reissue")
+            code = app(standalone_mode=False, prog_name="reissue", obj=began)
         except BaseException as error:  # noqa: BLE001  (panics of polars are not Exceptions)
             code = _answered(error, as_json=as_json)
         if code == STOPPED:

@@ -24,6 +24,7 @@ import numpy as np
 import polars as pl
 
 from reissue.arrays.budget import budgeted, ends_after, passed, sooner, spend
+from reissue.arrays.narrow import NEVER
 from reissue.arrays.types import Ints
 from reissue.attacks.base import Attack, Finding, Findings, Judgement, Kind, Limits, OfSets, need_whole
 from reissue.attacks.channels.channels_witness import of_channel, of_person
@@ -37,7 +38,6 @@ from reissue.model.published import Published
 from reissue.model.telling import tell
 from reissue.reasoning.channels.channel_people import Exposure
 from reissue.reasoning.channels.channel_sets import (
-    NEVER,
     Comparison,
     comparable,
     compare,

@@ -30,9 +30,9 @@ import polars as pl
 
 from reissue.arrays.budget import budgeted, ends_after, passed
 from reissue.arrays.types import Bools, Ints
-from reissue.attacks.base import Attack, Finding, Findings, Judgement, Kind, Limits, OfSets
+from reissue.attacks.base import OF_GROUPS, Attack, Finding, Findings, Judgement, Kind, Limits, OfSets
 from reissue.attacks.differences.differences_ledger import CLASSES, ledger_of, rows_told, steps_told
-from reissue.attacks.differences.differences_witness import of_class, of_event
+from reissue.attacks.differences.differences_witness import of_class, of_classes, of_event
 from reissue.attacks.figures import limit_told
 from reissue.attacks.sentences import Cell, Value, Witness
 from reissue.errors import ParameterError, count_of
@@ -372,6 +372,18 @@ class DifferencesFindings(Findings):
         """The groups that tell most, each cell once, and how many cells there are."""
         found: list[tuple[float, int, int, int, str | None, ClassShares]] = []
         count = 0
+        for column, at, one, groups in self._telling(limits):
+            count += groups.size
+            told, rows = one.told[groups], one.rows[groups]
+            worst = np.lexsort((groups, rows, -told))[: max(most, 0)]
+            found += [(-float(told[w]), int(rows[w]), at, int(groups[w]), column, one) for w in worst]
+        found.sort(key=lambda item: item[:4])
+        return [
+            self._class_finding(at, group, column, one) for _, _, at, group, column, one in found[: max(most, 0)]
+        ], count
+
+    def _telling(self, limits: Limits) -> Iterator[tuple[str | None, int, ClassShares, Ints]]:
+        """The groups that tell, each cell once, of whole records and of single columns, release by release."""
         asked = CERTAIN if limits.probability is None else limits.probability
         views = [(None, self.shares, asked), *((name, self.columns[name], own) for name, own in _of_columns(limits))]
         for column, shares, limit in views:
@@ -381,15 +393,35 @@ class DifferencesFindings(Findings):
                 [one.value[groups] for one, groups in zip(shares, chosen, strict=True)],
             )
             for at, (one, groups, keep) in enumerate(zip(shares, chosen, first, strict=True)):
-                groups = groups[keep]
-                count += groups.size
-                told, rows = one.told[groups], one.rows[groups]
-                worst = np.lexsort((groups, rows, -told))[: max(most, 0)]
-                found += [(-float(told[w]), int(rows[w]), at, int(groups[w]), column, one) for w in worst]
-        found.sort(key=lambda item: item[:4])
-        return [
-            self._class_finding(at, group, column, one) for _, _, at, group, column, one in found[: max(most, 0)]
-        ], count
+                yield column, at, one, groups[keep]
+
+    def of_groups(self, limits: Limits) -> pl.DataFrame | None:
+        """All groups that tell, the worst first."""
+        parts = [
+            of_classes(one, groups).with_columns(
+                pl.Series("told", -one.told[groups]),
+                pl.Series("rows", one.rows[groups]),
+                pl.Series("group", groups + 1),
+                pl.Series("value", one.value[groups]),
+                pl.Series("probability", one.probability[groups]),
+                pl.Series("exact", one.alone[groups] | one.single[groups]),
+                at=pl.lit(at, pl.Int64),
+                release=pl.lit(one.number, pl.Int64),
+                column=pl.lit(column, pl.String),
+                rests_on=pl.lit(", ".join(self._rests(at))),
+            )
+            for column, at, one, groups in self._telling(limits)
+        ]
+        kind = pl.when(pl.col("exact")).then(pl.lit("exact")).otherwise(pl.lit("bounded"))
+        every = pl.concat(parts).sort("told", "rows", "at", "group", maintain_order=True)
+        return every.with_columns(kind=kind, what=pl.lit("class")).select(OF_GROUPS.names())
+
+    def beside_groups(self, limits: Limits) -> tuple[Finding, ...]:
+        """What newcomers have, where that may be concluded, and what else stands out."""
+        newcomers: list[Finding] = []
+        if self._sure and limits.probability is not None:
+            newcomers, _ = self._of_newcomers(limits.probability, self._newcomers.height)
+        return (*newcomers, *self._seen(BESIDE))
 
     def _class_finding(self, at: int, group: int, column: str | None, shares: ClassShares) -> Finding:
         value = int(shares.value[group])

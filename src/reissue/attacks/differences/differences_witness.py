@@ -4,6 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+import polars as pl
+
+from reissue.arrays.dense import numbered
+from reissue.arrays.types import Ints
 from reissue.attacks.sentences import Part, Place, Sentence, Value, Witness
 from reissue.errors import count_of
 from reissue.model.published import PublishedGroups
@@ -33,6 +38,35 @@ def of_class(shares: ClassShares, group: int, value: Part) -> Witness:
     so = "has " if rows == often else f"has, with a probability of {often:,} in {rows:,}, "
     alone = "No other group that could hold them shows another value. " if not shares.alone[group] else ""
     return Witness((told, (f"{alone}Whoever has these quasi-identifiers and is in the release {so}", value, ".")))
+
+
+def of_classes(shares: ClassShares, groups: Ints) -> pl.DataFrame:
+    """The same of many classes at once, with what stands before, between and after their values; see `OF_GROUPS`."""
+    same = np.zeros(groups.size, dtype=np.int64)
+    for amounts in (shares.rows, shares.often, shares.beside, shares.alone):
+        own = amounts[groups].astype(np.int64)
+        same = numbered(same * (int(own.max(initial=0)) + 1) + own)[1]
+    kinds, first = np.unique(same, return_index=True)
+    # Those with the same counts are told in the same words, each with its own place.
+    words = [_words_around(of_class(shares, group, Value(0))) for group in groups[first].tolist()]
+    told = pl.DataFrame(words, schema=dict.fromkeys(("then", "goes_on", "ends"), pl.String), orient="row")
+    places = pl.Series([str(Place(shares.number, group + 1)) for group in groups.tolist()], dtype=pl.String)
+    assert kinds.size == told.height
+    return told[same].select((places + pl.col("then")).alias("begins"), "goes_on", "ends")
+
+
+def _words_around(witness: Witness) -> tuple[str, str, str | None]:
+    """What stands between the place at the beginning and the value, and after each time that the value is told."""
+    around = [""]
+    for at, sentence in enumerate(witness.sentences):
+        around[-1] += " " if at else ""
+        for part in sentence:
+            if isinstance(part, Value):
+                around.append("")
+            elif isinstance(part, str):
+                around[-1] += part
+    then, goes_on, *ends = around
+    return then, goes_on, ends[0] if ends else None
 
 
 def of_event(one: PublishedGroups, two: PublishedGroups, row: dict[str, Any], *, sure: bool) -> Witness:

@@ -22,6 +22,7 @@ from typing import ClassVar, NamedTuple
 import numpy as np
 import polars as pl
 
+from reissue.arrays.narrow import NEVER
 from reissue.arrays.types import Ints
 from reissue.errors import count_of
 from reissue.guarantees.base import Followed, Least, Measure, Measured, Verdict
@@ -29,7 +30,7 @@ from reissue.model.memory import KEPT, Kept, Memory
 from reissue.model.parameters import Validation
 from reissue.model.promise import Bounds
 from reissue.model.published import Published, PublishedGroups
-from reissue.reasoning.channels.channel_sets import NEVER, Comparison, compare
+from reissue.reasoning.channels.channel_sets import Comparison, compare
 from reissue.reasoning.channels.families import comparisons
 from reissue.reasoning.channels.histories import Histories, Step, need_histories
 from reissue.reasoning.history import diversity

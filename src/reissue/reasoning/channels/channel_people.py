@@ -9,12 +9,13 @@ from typing import Literal
 import numpy as np
 
 from reissue.arrays.dense import places
+from reissue.arrays.narrow import NEVER
 from reissue.arrays.runs import totals
 from reissue.arrays.types import Bools, Ints, Words
 from reissue.errors import ParameterError, count_of
 from reissue.model.memberships import NOWHERE
 from reissue.model.published import Published, PublishedGroups
-from reissue.reasoning.channels.channel_sets import NEVER, Comparison, Newcomers
+from reissue.reasoning.channels.channel_sets import Comparison, Newcomers
 from reissue.reasoning.channels.waiting_lists import Batches, batches
 
 Kind = Literal["both", "new", "gone", "waited", "joined"]

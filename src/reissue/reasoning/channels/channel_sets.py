@@ -22,6 +22,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from reissue.arrays.narrow import NEVER, Narrow
 from reissue.arrays.runs import totals
 from reissue.arrays.types import Ints
 from reissue.kernels.newcomers import COMPONENT, ITSELF, newcomer_sets, shared_values
@@ -29,23 +30,24 @@ from reissue.model.memberships import NOWHERE, Memberships
 from reissue.model.published import Published, PublishedGroups
 from reissue.reasoning.history.overlaps import overlaps_between
 
-NEVER = np.iinfo(np.int64).max
-
 
 @dataclass(frozen=True, repr=False)
 class Newcomers:
-    """What people can have who are in a class of one release and in none of the other, for each class."""
+    """What people can have who are in a class of one release and in none of the other, for each class.
 
-    distinct: Ints
+    All comparisons of a series are kept at once, so that numbers are narrow.
+    """
+
+    distinct: Narrow = Narrow()
     """How many values; `NEVER` where nobody can be new."""
-    why: Ints
+    why: Narrow = Narrow()
     """Which classes were put together for it, see `kernels.newcomers`."""
-    amounts: Ints
+    amounts: Narrow = Narrow()
     """For each value of each class how many newcomers can have it."""
-    people: Ints
+    people: Narrow = Narrow()
     """How many people are certainly new, as far as they are known by number."""
-    least: Ints
-    most: Ints
+    least: Narrow = Narrow()
+    most: Narrow = Narrow()
     """How many people it is about, at least and at most."""
 
     def __repr__(self) -> str:
@@ -59,22 +61,22 @@ class Comparison:
     earlier: int
     later: int
     """The positions of the releases in the series."""
-    first: Ints
-    second: Ints
-    """Compatible classes of the earlier and of the later one, ascending."""
-    distinct: Ints
-    """How many values both have."""
-    least: Ints
-    most: Ints
-    """How many people are in both, at least and at most."""
     new: Newcomers | None
     """People of the later release who are not in the earlier one; None where nothing can be said about them."""
     gone: Newcomers | None
     """People of the earlier release who are not in the later one."""
-    weight: Ints
+    first: Narrow = Narrow()
+    second: Narrow = Narrow()
+    """Compatible classes of the earlier and of the later one, ascending."""
+    distinct: Narrow = Narrow()
+    """How many values both have."""
+    least: Narrow = Narrow()
+    most: Narrow = Narrow()
+    """How many people are in both, at least and at most."""
+    weight: Narrow = Narrow()
     """How much each pair weighs: the members shared, or 1 where they are not known."""
-    totals: Ints
-    their_totals: Ints
+    totals: Narrow = Narrow()
+    their_totals: Narrow = Narrow()
     """What the pairs of a class of the earlier and of the later release must weigh for all its people to be inside."""
 
     def __repr__(self) -> str:
@@ -153,7 +155,7 @@ def compare(published: Published, earlier: int, later: int, growing: bool) -> Co
         before = np.bincount(links.second, amount, two.group_count).astype(np.int64)
         new = _newcomers(turned, links, two, one, values, None, np.maximum(two.rows - before, 0))
     return Comparison(
-        earlier, later, links.first, links.second, distinct, least, most, new, gone,
+        earlier, later, new, gone, links.first, links.second, distinct, least, most,
         links.weight, links.totals, links.their_totals,
     )  # fmt: skip
 

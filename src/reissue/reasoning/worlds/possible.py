@@ -28,7 +28,7 @@ import numpy as np
 
 from reissue.arrays.budget import ends_after, passed, spend
 from reissue.arrays.runs import entries_of, owners, starts_of
-from reissue.arrays.types import Bools, Ints
+from reissue.arrays.types import Bools, Codes, Ints
 from reissue.errors import ParameterError, count_of
 from reissue.kernels import transport
 from reissue.reasoning.history.trajectories import Trajectories
@@ -181,12 +181,16 @@ def _with_differences(family: _Family, deadline: float | None) -> _Family:
     for _ in range(GENERATIONS):
         if passed(deadline, family.classes.size * MEMBER) or not fresh.any():
             break
-        inner, outer = _inside(family, distinct)
-        equal = family.sizes[inner] == family.sizes[outer]
-        first = inner < outer
-        distinct[outer[equal & first]] = False
-        kept = np.where(equal, first & fresh[outer], distinct[inner] & distinct[outer])
-        inner, outer = inner[kept], outer[kept]
+        pairs = _inside(family, distinct, deadline)
+        if pairs is None:
+            break
+        small, large = pairs
+        sizes = family.sizes
+        equal = sizes[small] == sizes[large]
+        first = small < large
+        distinct[large[equal & first]] = False
+        kept = np.where(equal, first & fresh[large], distinct[small] & distinct[large])
+        inner, outer = (side[kept].astype(np.int64) for side in (small, large))
         close = _closest(inner, outer, family.layer.size) & (fresh[inner] | fresh[outer])
         inner, outer = inner[close], outer[close]
         if not inner.size or family.sizes[inner].sum() + family.sizes[outer].sum() > PAIRS:
@@ -207,8 +211,9 @@ def _with_differences(family: _Family, deadline: float | None) -> _Family:
     return family.only(whole)
 
 
-def _inside(family: _Family, distinct: Bools) -> tuple[Ints, Ints]:
-    """All pairs of groups of which one has no classes but those of the other."""
+def _inside(family: _Family, distinct: Bools, deadline: float | None) -> tuple[Codes, Codes] | None:
+    """All pairs of groups of which one has no classes but those of the other; there may be very many. None where the
+    time is over first."""
     starts, groups = family.by_class()
     # Whatever has all classes of a group is among the groups of each of them, so one with few groups is looked at.
     rarity = np.diff(starts)[family.classes] * family.class_count + family.classes
@@ -216,15 +221,17 @@ def _inside(family: _Family, distinct: Bools) -> tuple[Ints, Ints]:
     known = owners(np.diff(starts)) * family.layer.size + groups
     inner = np.flatnonzero(distinct)
     part = np.cumsum(np.diff(starts)[rarest]) // AT_ONCE
-    none = np.zeros(0, dtype=np.int64)
+    none = np.zeros(0, dtype=np.int32)
     found = [(none, none)]
     for these in np.split(np.arange(inner.size), np.flatnonzero(np.diff(part)) + 1):
+        if passed(deadline, 0):
+            return None
         others = groups[entries_of(starts, rarest[these])]
         found += _holding(family, known, np.repeat(inner[these], np.diff(starts)[rarest[these]]), others, distinct)
     return np.concatenate([i for i, _ in found]), np.concatenate([o for _, o in found])
 
 
-def _holding(family: _Family, known: Ints, inner: Ints, outer: Ints, distinct: Bools) -> list[tuple[Ints, Ints]]:
+def _holding(family: _Family, known: Ints, inner: Ints, outer: Ints, distinct: Bools) -> list[tuple[Codes, Codes]]:
     """Those of some pairs of which the second has all classes of the first. `known`: classes with their groups."""
     sizes = family.sizes
     first, last = family.classes[family.group_starts[:-1]], family.classes[family.group_starts[1:] - 1]
@@ -241,7 +248,7 @@ def _holding(family: _Family, known: Ints, inner: Ints, outer: Ints, distinct: B
         shared = known[place] == key
         at += 1
         done = shared & (sizes[inner] == at)
-        found.append((inner[done], outer[done]))
+        found.append((inner[done].astype(np.int32), outer[done].astype(np.int32)))
         inner, outer = inner[shared & ~done], outer[shared & ~done]
     return found
 
@@ -250,11 +257,20 @@ def _closest(inner: Ints, outer: Ints, group_count: int) -> Bools:
     """Which pairs have no group between them: through one that has, the difference comes about in two steps."""
     order = np.argsort(inner, kind="stable")
     starts = starts_of(np.bincount(inner, minlength=group_count))
-    if np.diff(starts)[outer].sum() > PAIRS:
+    spread = np.diff(starts)
+    if spread[outer].sum() > PAIRS:
         return np.ones(inner.size, dtype=bool)
-    beyond = outer[order][entries_of(starts, outer)]
-    through = np.repeat(inner, np.diff(starts)[outer]) * group_count + beyond
-    return ~np.isin(inner * group_count + outer, through)
+    ends = outer[order]
+    keys, place = np.unique(inner * group_count + outer, return_inverse=True)
+    passed_by = np.zeros(keys.size, dtype=bool)
+    # Part by part, since all ways through another group would take much memory.
+    part = np.cumsum(spread[outer]) // AT_ONCE
+    for these in np.split(np.arange(inner.size), np.flatnonzero(np.diff(part)) + 1):
+        beyond = ends[entries_of(starts, outer[these])]
+        through = np.repeat(inner[these], spread[outer[these]]) * group_count + beyond
+        at = np.minimum(np.searchsorted(keys, through), keys.size - 1)
+        passed_by[at[keys[at] == through]] = True
+    return ~passed_by[place]
 
 
 def _differences(family: _Family, inner: Ints, outer: Ints) -> tuple[_Family, Ints]:

@@ -26,6 +26,8 @@ TIMES = 4
 WORKED = 36
 """What each cell takes of a table that is read column by column, when only codes are left of it: they are grouped,
 recoded and written. Measured at 5 to 10 million rows."""
+CODED = 8
+"""What each cell takes while other columns are read."""
 COLUMNS_AT_ONCE = 2
 """So many columns of a table in files are in memory as they are in the files, and as often again in another type."""
 CELL = 16
@@ -80,7 +82,8 @@ def check_room(name: str, extent: Extent) -> None:
 def check_room_for_codes(name: str, extent: Extent) -> None:
     """The same for a table of which a column or two at a time, or some rows, are in memory, and then only codes."""
     widest = sorted((size for _, size in extent.by_column), reverse=True)[:COLUMNS_AT_ONCE]
-    needed = extent.rows * len(extent.by_column) * WORKED + 2 * sum(widest)
+    cells = extent.rows * len(extent.by_column)
+    needed = max(cells * WORKED, cells * CODED + 2 * sum(widest))
     if needed < TIMES * UNNOTICED or needed <= (there := memory()):
         return
     raise _too_large(

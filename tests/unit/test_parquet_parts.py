@@ -364,7 +364,8 @@ def test_the_room_is_that_of_codes(tmp_path: Path, monkeypatch: pytest.MonkeyPat
         read_table(folder)
     assert draft(folder, policy(drop=list(notes)), seed=1).summary["people"] == rows
     monkeypatch.setenv("REISSUE_MEMORY", "50MB")
-    told = r"'people' is too large: .* part by part .* its codes \(300,000 rows, 25 columns\) takes about 270\.0 MB"  # 36 bytes a cell
+    # 36 bytes a cell
+    told = r"'people' is too large: .* part by part .* its codes \(300,000 rows, 25 columns\) takes about 270\.0 MB"
     with pytest.raises(TooLarge, match=told):
         open_table(folder, text=(), coded=(), without=())
 

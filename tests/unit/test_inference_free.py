@@ -324,7 +324,7 @@ def test_numbers_and_missing_values() -> None:
 def test_a_draft_passes_the_true_values(chain: Any, patients: pl.DataFrame, policy: ri.Policy) -> None:
     draft = chain(policy).publish(patients)
     promises = (InferenceFree(2), HistoryDiverse(2), MInvariant(2))
-    verdicts, remembered = checked(promises, draft.view, {}, Secrets({}, draft.snapshot, None))
+    verdicts, remembered = checked(promises, draft.view, 1, {}, Secrets({}, draft.snapshot, None))
     # In a first release a cell is a group.
     distinct = np.diff(draft.view.releases[0].value_starts)
     assert verdicts[0].holds and verdicts[1].worst == distinct.min()

@@ -64,7 +64,7 @@ def test_all_who_work_in_threads_are_known() -> None:
         "parts.local_engine",
         "reasoning.alternatives.record_flight",
         "reasoning.alternatives.set_histories",
-            "tables.frames",
+        "tables.frames",
         "utility.analysing.analysis",
         "utility.analysing.sets_asked",
         "utility.queries",
